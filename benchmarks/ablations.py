@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pagerank import pagerank
+from remanence.index import SIGNALS
+from remanence.index.graph import entity_graph, graph_spread
+from remanence.index.words import words
 from remanence.read import fusion, query, rankings, recall
 from remanence.read.fusion import FusedRanking
 from remanence.schema import Ranking
-from remanence.signals import SIGNALS, entity_graph, graph_spread, words
 from remanence.testing.datasets import Conversation, EvalQuestion
 from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory
 

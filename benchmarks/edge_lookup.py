@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph_speed import make_society
-from remanence.state.arrays import adjacency
+from remanence.index.arrays import adjacency
 
 _LOOKUPS = 20_000
 _GROWN_BY = 500

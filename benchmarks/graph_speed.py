@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import remanence
-from remanence.core.identity import new_id
 from remanence.events import Related
+from remanence.index.engine.identity import new_id
 from world import BEGAN, DIMENSION, NOW, Clock, Lookup
 
 Figures = dict[str, float]

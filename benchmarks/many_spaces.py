@@ -25,9 +25,9 @@ from typing import Any
 
 import remanence
 from remanence.admin.overview import disk_usage, format_bytes
+from remanence.index.vectors.stores.edge import EdgeStore
+from remanence.index.vectors.stores.exact import ExactStore
 from remanence.ports import Vector, VectorStore
-from remanence.signals.stores.edge import EdgeStore
-from remanence.signals.stores.exact import ExactStore
 from remanence.testing.vector_store_contract import unit_vectors
 
 PEOPLE = ("Alice", "Bob", "Carol", "Dave", "Erin", "Frank", "Grace", "Heidi", "Ivan", "Judy")

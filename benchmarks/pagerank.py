@@ -13,8 +13,8 @@ from typing import Any
 
 import igraph
 
+from remanence.index.graph.graph_spread import RELATION_WEIGHT, Hop, LocalGraph, ReachedRow
 from remanence.schema import Query, RelatedName
-from remanence.signals.graph_spread import RELATION_WEIGHT, Hop, LocalGraph, ReachedRow
 
 _SEED_ROWS = 5
 _MAX_NAMES = 256

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from ablations import SEEDS, VARIANTS, WALKS, ablations
 from remanence.errors import InvalidInput, RemanenceError
+from remanence.index import SIGNALS
 from remanence.models import embedders, readers
-from remanence.signals import SIGNALS
 from remanence.testing.datasets import Conversation, Dataset, find_datasets, read_dataset, read_jsonl
 from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory, evaluate, report_as_markdown
 from systems import baselines, peers

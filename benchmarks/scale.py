@@ -39,9 +39,9 @@ from rich.console import Console
 from rich.table import Table
 
 import remanence
-from remanence.core.projection import Projection
-from remanence.signals.stores import edge
-from remanence.state.arrays import grouped
+from remanence.index.arrays import grouped
+from remanence.index.projection import Projection
+from remanence.index.vectors.stores import edge
 from vector_peers import DEPTH, Figures, cpu, measure_peers, median_ms
 from world import BEGAN, NOW, Clock, Vectors, World, make_world
 

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import remanence
+from remanence.index.claims.predicates import states_after_event
 from remanence.models.extractors import RuleExtractor
 from remanence.schema import Triple
-from remanence.state.edges.predicates import states_after_event
 from remanence.testing import FakeClock
 
 CASES = Path(__file__).resolve().parent / "cases"

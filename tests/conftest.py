@@ -187,8 +187,8 @@ def location(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def with_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every space has an index file and a shard of the vector engine, also a small one."""
-    monkeypatch.setattr("remanence.core.projection._UNSAVED", 0)
-    monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", 1)
+    monkeypatch.setattr("remanence.index.projection._UNSAVED", 0)
+    monkeypatch.setattr("remanence.index.vectors.stores.folder.ENGINE_FROM", 1)
 
 
 @pytest.fixture

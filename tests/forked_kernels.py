@@ -22,8 +22,8 @@ from jupyter_client.provisioning import LocalProvisioner
 _PROGRAM = """
 import gc, json, os, sys
 import ipykernel.kernelapp, ipykernel.zmqshell, onnxruntime, tokenizers
-import remanence.api.opening, remanence.api.space, remanence.core.engine, remanence.models.extractors
-import remanence.models.embedders, remanence.signals.stores.exact, remanence.testing.fakes
+import remanence.api.opening, remanence.api.space, remanence.index.engine.engine, remanence.models.extractors
+import remanence.models.embedders, remanence.index.vectors.stores.exact, remanence.testing.fakes
 
 gc.freeze()  # the pages of what is imported stay shared
 print("ready", flush=True)

@@ -12,8 +12,8 @@ import remanence
 from model_replies import USER_FACTS
 from remanence import adapters
 from remanence.adapters import lazy_getattr, log_and_continue, recall_distinct, update_memory
-from remanence.core import inputs
 from remanence.errors import MissingExtra
+from remanence.index.engine import inputs
 
 HOMES = {"Thing": ("thing", "things")}
 

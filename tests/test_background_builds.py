@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from remanence import Space
-from remanence.core.index_file import _collect
+from remanence.index.arrays import grouped
+from remanence.index.arrays.adjacency import Adjacency
+from remanence.index.arrays.background import BackgroundBuild
+from remanence.index.arrays.columns import Column, Interner, PackedTexts
+from remanence.index.index_file import _collect
+from remanence.index.words.postings import Postings
 from remanence.models.embedders import CheckedEmbedder
-from remanence.signals.postings import Postings
-from remanence.state.arrays import grouped
-from remanence.state.arrays.adjacency import Adjacency
-from remanence.state.arrays.background import BackgroundBuild
-from remanence.state.arrays.columns import Column, Interner, PackedTexts
 from remanence.testing import HashingEmbedder
 
 

@@ -22,7 +22,7 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
-from remanence.core.engine import Engine
+from remanence.index.engine.engine import Engine
 from remanence.language.rule_extractor import RuleExtractor
 from remanence.ledger import tables
 from remanence.ports import Vector
@@ -987,7 +987,7 @@ def test_a_server_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.
                 raise ResponseHandlingException(OSError("connection refused"))
             return super().__getattribute__(name)
 
-    monkeypatch.setattr("remanence.signals.store_sync._MIN_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("remanence.index.vectors.store_sync._MIN_RETRY_SECONDS", 0.0)
     server = Server(":memory:")
     with remanence.open(home, embedder=HashingEmbedder(), qdrant=server) as space:
         harbour = space.add("The harbour is closed.")

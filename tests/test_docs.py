@@ -19,7 +19,7 @@ import pytest
 
 from doc_sessions import differences, same, sections, updated
 from remanence.cli.parser import make_parser
-from remanence.core import inputs
+from remanence.index.engine import inputs
 from remanence.models.catalogue import MODELS
 
 ROOT = Path(__file__).parent.parent

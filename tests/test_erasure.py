@@ -20,7 +20,7 @@ import pytest
 import remanence
 from model_replies import USER_FACTS, FactsByQuotation
 from remanence import InvalidInput, Memory, NotFound, Space
-from remanence.core.index import Index
+from remanence.index.index import Index
 from remanence.ports import ExtractionResult, Utterance
 from remanence.testing import HashingEmbedder
 from remanence.upkeep.steps import consolidation, decay
@@ -445,7 +445,7 @@ class TestVectorsInTheEngine:
 
     @pytest.fixture
     def large(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Space, list[Memory]]:
-        monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", 16 * 100)
+        monkeypatch.setattr("remanence.index.vectors.stores.folder.ENGINE_FROM", 16 * 100)
         space = open_folder(home)
         memories = fill(space, 400)
         space.rebuild()
@@ -480,7 +480,7 @@ class TestVectorsInTheEngine:
         """The engine cannot overwrite them, so its files go, and the other vectors are searched in memory."""
         space, memories = large
         with space:
-            monkeypatch.setattr("remanence.signals.stores.edge.free_bytes", lambda folder: 0)
+            monkeypatch.setattr("remanence.index.vectors.stores.edge.free_bytes", lambda folder: 0)
             space.erase(memories[3])
             assert self.stored(home, memories[4]) == []
             assert "free" in space.recall("Note 4 is about harbour 4.").missing["vectors"]

@@ -238,10 +238,10 @@ import os, sys
 import igraph, qdrant_edge
 import remanence
 from remanence.api import opening
-from remanence.core import engine
+from remanence.index.engine import engine
 from remanence.ledger.sqlite_backend import sqlite_ledger
 from remanence.models import embedders as checked
-from remanence.signals.stores import edge, exact
+from remanence.index.vectors.stores import edge, exact
 from remanence.testing import HashingEmbedder
 
 with remanence.open(None, embedder=HashingEmbedder()) as space:  # loads what root alone may be able to read

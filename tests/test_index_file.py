@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.core import index_file, projection
-from remanence.core.index_file import Arrays, IndexFile
+from remanence.index import index_file, projection
+from remanence.index.index_file import Arrays, IndexFile
+from remanence.index.vectors.stores.folder import FolderStore
 from remanence.ledger.sql import SqlLedger
-from remanence.signals.stores.folder import FolderStore
 from remanence.testing import FakeClock, HashingEmbedder
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, NotFound, Space
-from remanence.core.index import Index
 from remanence.events import Linked, Remembered
+from remanence.index.index import Index
+from remanence.index.vectors.stores.exact import ExactStore
 from remanence.ledger.in_memory import InMemoryLedger
 from remanence.schema import LINK_KINDS, UTC, Memory
-from remanence.signals.stores.exact import ExactStore
 from remanence.testing import FakeClock
 
 Reopen = Callable[..., Space]

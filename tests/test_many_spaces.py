@@ -17,11 +17,11 @@ import pytest
 
 import remanence
 from remanence.errors import LedgerError, LedgerTampered, LedgerUnavailable, RemanenceError
+from remanence.index.vectors.stores import folder_name
+from remanence.index.vectors.stores.edge import EdgeStore
+from remanence.index.vectors.stores.exact import ExactStore
+from remanence.index.vectors.stores.folder import FolderStore
 from remanence.ports import VectorStore
-from remanence.signals.stores import folder_name
-from remanence.signals.stores.edge import EdgeStore
-from remanence.signals.stores.exact import ExactStore
-from remanence.signals.stores.folder import FolderStore
 from remanence.testing import HashingEmbedder
 from remanence.testing.vector_store_contract import unit_vectors
 
@@ -91,7 +91,7 @@ def test_a_space_of_an_older_release_opens_and_its_shard_goes(reopen: Reopen, ho
 
 def test_a_large_shard_of_an_older_release_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no checksums: a child process tries it first."""
-    monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", 100 * 8)
+    monkeypatch.setattr("remanence.index.vectors.stores.folder.ENGINE_FROM", 100 * 8)
     shard = EdgeStore(tmp_path / "a", 8)
     shard.upsert(range(100), unit_vectors(100, 8))
     shard.close()
@@ -110,7 +110,7 @@ def test_a_growing_space_moves_to_the_engine(reopen: Reopen, home: Path, monkeyp
     """A few points with each write; every answer on the way is that of a space in memory."""
     dimension = HashingEmbedder().dimension
     for name, value in {"ENGINE_FROM": 40 * dimension, "_MOVE_AT_ONCE": 3}.items():
-        monkeypatch.setattr(f"remanence.signals.stores.folder.{name}", value)
+        monkeypatch.setattr(f"remanence.index.vectors.stores.folder.{name}", value)
     shard = home / "vectors" / folder_name("default")
     space = reopen()
     with remanence.open(None, embedder=HashingEmbedder()) as other:
@@ -129,7 +129,7 @@ def test_a_growing_space_moves_to_the_engine(reopen: Reopen, home: Path, monkeyp
 
 def test_points_in_memory_replace_those_in_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A newer vector counts, wherever the older one is, and each point is found once."""
-    monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", 1)
+    monkeypatch.setattr("remanence.index.vectors.stores.folder.ENGINE_FROM", 1)
     vectors = unit_vectors(300, 8)
     store = FolderStore(tmp_path / "a", 8)
     store.upsert(range(300), vectors)
@@ -181,7 +181,7 @@ def test_an_error_while_closing_one_space_stops_no_other(
     home: Path, when: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is logged; the others are closed, and so is the ledger. Nothing is lost."""
-    monkeypatch.setattr("remanence.core.open_indexes._MIN_OPEN", 1)
+    monkeypatch.setattr("remanence.index.engine.open_indexes._MIN_OPEN", 1)
     closed: list[str] = []
 
     def close(space: str) -> None:
@@ -202,7 +202,7 @@ def test_an_error_while_closing_one_space_stops_no_other(
 
 def test_the_least_recently_used_space_is_closed_first(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is used again and again stays in memory."""
-    monkeypatch.setattr("remanence.core.open_indexes._MIN_OPEN", 3)
+    monkeypatch.setattr("remanence.index.engine.open_indexes._MIN_OPEN", 3)
     closed: list[str] = []
     space = remanence.open(home, embedder=HashingEmbedder(), vectors=Stores(closing=closed.append), cache_size=1)
     first = space.child("user 0")
@@ -243,8 +243,8 @@ def test_numbers_of_a_space_are_its_own(reopen: Reopen) -> None:
 def test_a_full_disk_is_named_and_heals(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine is not asked to write; vectors are searched in memory until there is room again."""
     room = 10**12
-    monkeypatch.setattr("remanence.signals.stores.edge.free_bytes", lambda _: room)
-    monkeypatch.setattr("remanence.signals.stores.folder._RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("remanence.index.vectors.stores.edge.free_bytes", lambda _: room)
+    monkeypatch.setattr("remanence.index.vectors.stores.folder._RETRY_SECONDS", 0.0)
     space = reopen()
     space.add(PORTO)
     room = 1_000_000
@@ -306,7 +306,7 @@ def test_a_shard_that_ends_a_process_ends_a_child(tmp_path: Path, monkeypatch: p
     store.upsert(range(100), unit_vectors(100, 8))
     store.close()
     (tmp_path / "a.sums").unlink()
-    monkeypatch.setattr("remanence.signals.stores.edge.load_shard", crash)
+    monkeypatch.setattr("remanence.index.vectors.stores.edge.load_shard", crash)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     assert EdgeStore(tmp_path / "a", 8).ids() == []
 
@@ -443,7 +443,7 @@ def test_vectors_keep_their_scores_when_they_move(tmp_path: Path, monkeypatch: p
     vectors, query = unit_vectors(200, 64), unit_vectors(1, 64, seed=1)[0]
     scores = []
     for engine_from in (1, 2**21):
-        monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", engine_from)
+        monkeypatch.setattr("remanence.index.vectors.stores.folder.ENGINE_FROM", engine_from)
         store = FolderStore(tmp_path / str(engine_from), 64)
         store.upsert(range(200), vectors)
         store.flush()

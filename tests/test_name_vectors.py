@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from remanence.signals.name_vectors import NameVectors
+from remanence.index.graph.name_vectors import NameVectors
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 import remanence
 from remanence import Space, View
-from remanence.core.row_filter import RecallOptions, RowFilter
+from remanence.index.engine.row_filter import RecallOptions, RowFilter
 from remanence.read.receipts import CheckedOptions, Receipt
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.payloads.requests import AddRequest, ListRequest, RecallBody
@@ -74,5 +74,5 @@ def test_a_filter_is_named_in_two_files(option: str) -> None:
         if re.search(rf"^\s+{option}\b.*=|[\"']{option}[\"']", path.read_text("utf-8"), re.MULTILINE)
     }
 
-    assert {"core/row_filter.py", "api/view.py"} <= naming
+    assert {"index/engine/row_filter.py", "api/view.py"} <= naming
     assert not {path for path in naming if path.startswith(("service/", "cli/", "adapters/"))}

@@ -299,7 +299,7 @@ class TestCompact:
         self, reopen: Reopen, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Another thread gets its answer before the new index is complete."""
-        monkeypatch.setattr("remanence.core.projection._MAX_REBUILT_AT_ONCE", 5)
+        monkeypatch.setattr("remanence.index.projection._MAX_REBUILT_AT_ONCE", 5)
         space = reopen()
         space.add_many([f"Box {n} has {n} pens." for n in range(40)])
         ledger, answers = space._engine.ledger, list[str]()

@@ -12,6 +12,11 @@ import pytest
 
 import remanence
 from remanence import ports, testing
+from remanence.index.times import Times
+from remanence.index.vectors.stores import LocalStores
+from remanence.index.vectors.stores.exact import ExactStore
+from remanence.index.vectors.vectors import Vectors
+from remanence.index.words.words import Words
 from remanence.ledger.in_memory import InMemoryLedger
 from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.embedders import StaticEmbedder
@@ -20,11 +25,6 @@ from remanence.models.llm_extractor import LLMExtractor
 from remanence.models.readers import FunctionReader, SmallReader
 from remanence.models.time_limit import LimitedExtractor
 from remanence.ports import Extraction
-from remanence.signals.stores import LocalStores
-from remanence.signals.stores.exact import ExactStore
-from remanence.signals.times import Times
-from remanence.signals.vectors import Vectors
-from remanence.signals.words import Words
 from remanence.testing import (
     ClockContract,
     EmbedderContract,

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import remanence
-from remanence.core.embedding import embed_descriptions
-from remanence.core.engine import Engine
+from remanence.index.engine.embedding import embed_descriptions
+from remanence.index.engine.engine import Engine
 from remanence.ledger import ledger_exists
 from remanence.schema import Entry
 from remanence.testing import HashingEmbedder
@@ -226,9 +226,9 @@ def test_what_is_erased_between_looking_and_reading_is_not_there(
 def test_what_a_killed_process_did_not_embed_is_embedded_by_others(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The description of an entity is embedded after its entry was written; a kill can come in between. An index file
     from before that is as good as a new one."""
-    monkeypatch.setattr("remanence.core.erasure_cleanup.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("remanence.index.engine.erasure_cleanup.POLL_SECONDS", 0.05)
     with monkeypatch.context() as killed:
-        for module in ("api.facets.entity_facet", "core.erasure_cleanup"):
+        for module in ("api.facets.entity_facet", "index.engine.erasure_cleanup"):
             killed.setattr(f"remanence.{module}.embed_descriptions", lambda *_: None)
         with remanence.open(home, embedder=HashingEmbedder()) as space:
             space.add("AlphaOne makes bread.")
@@ -248,7 +248,7 @@ def test_what_a_killed_process_did_not_embed_is_embedded_by_others(home: Path, m
 
 def test_what_another_process_embeds_later_is_noticed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This one has read the entry before its description was embedded."""
-    monkeypatch.setattr("remanence.core.erasure_cleanup.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("remanence.index.engine.erasure_cleanup.POLL_SECONDS", 0.05)
     with (
         remanence.open(home, embedder=HashingEmbedder()) as mine,
         remanence.open(home, embedder=HashingEmbedder()) as theirs,
@@ -269,7 +269,7 @@ def test_what_another_process_embeds_later_is_noticed(home: Path, monkeypatch: p
 
 IDS = """
 import os, random
-from remanence.core.identity import new_id
+from remanence.index.engine.identity import new_id
 random.seed(7)
 before = new_id()[12:]
 random.seed(7)

@@ -20,10 +20,10 @@ import remanence
 from examples import examples
 from remanence import Space
 from remanence.events import Remembered
+from remanence.index.times import Times
+from remanence.index.words.words import K1, B, Words, passage_tokens
 from remanence.language.text import tokens
 from remanence.schema import EPOCH, Query, Window
-from remanence.signals.times import Times
-from remanence.signals.words import K1, B, Words, passage_tokens
 from remanence.testing import FakeClock, HashingEmbedder
 
 PEOPLE = ["Alice", "Bob", "Carol", "Dan"]

@@ -23,10 +23,10 @@ from rich.console import Console
 import remanence
 from remanence import Recall, Space
 from remanence.events import Remembered
+from remanence.index.graph.graph_spread import WalkScores
+from remanence.index.times import Times
 from remanence.read.fusion import fuse, normalize_scores
 from remanence.schema import UTC, Query, Ranking, Window
-from remanence.signals.graph_spread import WalkScores
-from remanence.signals.times import Times
 from remanence.testing import FakeClock, HashingEmbedder
 
 if TYPE_CHECKING:

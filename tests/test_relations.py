@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
+from remanence.index.claims import claim_view
+from remanence.index.claims.intervals import TimedClaim, classify_disagreement, merge_same_value, resolve_single_valued
 from remanence.language.temporal import parse_moment
 from remanence.schema import OPEN_END, OPEN_START, Relation
-from remanence.state.edges import claim_view
-from remanence.state.edges.intervals import TimedClaim, classify_disagreement, merge_same_value, resolve_single_valued
 from remanence.testing import FakeClock
 
 Reopen = Callable[..., Space]

@@ -20,7 +20,7 @@ from model_replies import USER_FACTS
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.facets.graph_facet import Graph
 from remanence.cli.parser import make_parser
-from remanence.core.index import Index
+from remanence.index.index import Index
 from remanence.service.endpoints import (
     admin_operations,
     decision_operations,

@@ -14,8 +14,8 @@ from qdrant_client import QdrantClient
 
 import remanence
 from qdrant_server import RunningServer, running_server
-from remanence.signals.store_sync import StoreSync
-from remanence.signals.stores.qdrant_connection import QdrantServer
+from remanence.index.vectors.store_sync import StoreSync
+from remanence.index.vectors.stores.qdrant_connection import QdrantServer
 from remanence.testing import HashingEmbedder
 from warm_process import WarmProcess, preload
 
@@ -31,9 +31,9 @@ def shared_server() -> Iterator[RunningServer]:
 @pytest.fixture
 def server(shared_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningServer]:
     """The server without collections, and without faults. Whoever meets a fault asks again soon."""
-    monkeypatch.setattr("remanence.core.erasure_cleanup.POLL_SECONDS", 0.1)
-    monkeypatch.setattr("remanence.core.erasure_cleanup._RETRY_SECONDS", 0.1)
-    monkeypatch.setattr("remanence.signals.store_sync._MIN_RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("remanence.index.engine.erasure_cleanup.POLL_SECONDS", 0.1)
+    monkeypatch.setattr("remanence.index.engine.erasure_cleanup._RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("remanence.index.vectors.store_sync._MIN_RETRY_SECONDS", 0.1)
     shared_server.fail()
     shared_server.drop_collections()
     yield shared_server
@@ -266,7 +266,7 @@ def test_a_server_that_fails_costs_one_signal_for_as_long(
     home: Path, server: RunningServer, fault: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Adding, recalling, forgetting and erasing go on; what is missing is named, and caught up with by itself."""
-    monkeypatch.setattr("remanence.signals.stores.qdrant_connection.MAX_RESPONSE_BYTES", 8 << 20)
+    monkeypatch.setattr("remanence.index.vectors.stores.qdrant_connection.MAX_RESPONSE_BYTES", 8 << 20)
     settings = remanence.QdrantSettings(timeout=1)
     with opened(home, server, qdrant_settings=settings) as space:
         harbour, secret = space.add("The harbour is closed."), space.add("The harbour hides a secret.")
@@ -318,7 +318,7 @@ def test_a_lost_collection_is_filled_again(home: Path, server: RunningServer, us
 
 def test_a_lost_part_is_noticed_by_counting(home: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search finds enough without it; the count of a minute later tells."""
-    monkeypatch.setattr("remanence.signals.shared_store_sync.AUDIT_SECONDS", 0.2)
+    monkeypatch.setattr("remanence.index.vectors.shared_store_sync.AUDIT_SECONDS", 0.2)
     with opened(home, server) as space:
         space.add_many([{"text": f"Note {n} about the harbour."} for n in range(300)])
         vectors = dict(space._engine.indexes.items())[space.name].vectors
@@ -332,8 +332,8 @@ def test_many_missing_points_are_written_in_the_background(
     home: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Meanwhile recall answers from what is there and says that something is missing; what is erased stays erased."""
-    monkeypatch.setattr("remanence.signals.shared_store_sync._MAX_WHILE_OTHERS_WAIT", 10)
-    monkeypatch.setattr("remanence.signals.store_sync.BATCH", 20)
+    monkeypatch.setattr("remanence.index.vectors.shared_store_sync._MAX_WHILE_OTHERS_WAIT", 10)
+    monkeypatch.setattr("remanence.index.vectors.store_sync.BATCH", 20)
     write, waiting = StoreSync._write, []
 
     def slow_write(self: StoreSync, *args: Any) -> None:

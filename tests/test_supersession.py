@@ -709,7 +709,7 @@ def test_spaces_can_be_opened_by_name(home: Path) -> None:
 
 def test_more_spaces_than_stay_open_at_once(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each finds its own, also those that were put away in between."""
-    monkeypatch.setattr("remanence.core.open_indexes._MIN_OPEN", 3)
+    monkeypatch.setattr("remanence.index.engine.open_indexes._MIN_OPEN", 3)
     space = reopen(cache_size=1)
     for number in range(8):
         space.child(f"user {number}").add(f"My number is {number}.")

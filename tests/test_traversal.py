@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, Memory, NotFound, Relation, Space, Window
-from remanence.core.erased_rows import RowErased, retry_if_erased
 from remanence.events import Related
 from remanence.graph import traversal
 from remanence.graph.graph_at_time import GraphAtTime, GraphNode
 from remanence.graph.traversal import FAN_OUT, Subgraph, intersection, join
-from remanence.state.arrays.adjacency import Adjacency
+from remanence.index.arrays.adjacency import Adjacency
+from remanence.index.erased_rows import RowErased, retry_if_erased
 from remanence.testing import FakeClock
 
 

@@ -16,15 +16,15 @@ import pytest
 from qdrant_client import AsyncQdrantClient, QdrantClient
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
+from remanence.index.vectors.stores import LocalStores, SharedStores, folder_name
+from remanence.index.vectors.stores.collection import Collection
+from remanence.index.vectors.stores.edge import EdgeStore, StoreBusy
+from remanence.index.vectors.stores.exact import ExactStore
+from remanence.index.vectors.stores.folder import FolderStore
+from remanence.index.vectors.stores.qdrant_connection import QdrantServer
+from remanence.index.vectors.stores.qdrant_settings import QdrantSettings
+from remanence.index.vectors.stores.server import ServerStore
 from remanence.ports import VectorStore
-from remanence.signals.stores import LocalStores, SharedStores, folder_name
-from remanence.signals.stores.collection import Collection
-from remanence.signals.stores.edge import EdgeStore, StoreBusy
-from remanence.signals.stores.exact import ExactStore
-from remanence.signals.stores.folder import FolderStore
-from remanence.signals.stores.qdrant_connection import QdrantServer
-from remanence.signals.stores.qdrant_settings import QdrantSettings
-from remanence.signals.stores.server import ServerStore
 from remanence.testing.vector_store_contract import (
     SharedVectorStoreContract,
     VectorStoreContract,
@@ -62,8 +62,8 @@ class TestFolderStore(VectorStoreContract):
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine_from: int) -> None:
         self.folder = tmp_path / "vectors" / "alice"
-        monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", engine_from)
-        monkeypatch.setattr("remanence.signals.stores.folder._MOVE_AT_ONCE", 2)
+        monkeypatch.setattr("remanence.index.vectors.stores.folder.ENGINE_FROM", engine_from)
+        monkeypatch.setattr("remanence.index.vectors.stores.folder._MOVE_AT_ONCE", 2)
 
     def make(self, dimension: int) -> VectorStore:
         return FolderStore(self.folder, dimension)
@@ -161,7 +161,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from remanence.testing.vector_store_contract import unit_vectors
-from remanence.signals.stores.edge import EdgeStore
+from remanence.index.vectors.stores.edge import EdgeStore
 store = EdgeStore(Path(sys.argv[1]), 8)
 store.upsert(list(range(100)), unit_vectors(200, 8)[:100])
 store.flush()

@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from remanence.api.opening import reembed as reembed
     from remanence.api.space import Space as Space
     from remanence.api.view import View as View
-    from remanence.core.trust import TrustRules as TrustRules
     from remanence.graph.diff import Diff as Diff
     from remanence.graph.history import HistoryEvent as HistoryEvent
     from remanence.graph.traversal import Subgraph as Subgraph
+    from remanence.index.engine.trust import TrustRules as TrustRules
+    from remanence.index.vectors.stores.qdrant_settings import QdrantSettings as QdrantSettings
     from remanence.language.framing import frame as frame
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
     from remanence.read.answer import Recall as Recall
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from remanence.schema import Window as Window
     from remanence.schema.version import __version__ as __version__
     from remanence.service.client.remote_space import connect as connect
-    from remanence.signals.stores.qdrant_settings import QdrantSettings as QdrantSettings
     from remanence.upkeep.settings import UpkeepSettings as UpkeepSettings
     from remanence.write.jobs import Job as Job
     from remanence.write.message_analysis import analyze_for_recall as analyze_for_recall
@@ -70,7 +70,7 @@ _NAMES = {
     "api.opening": "aopen import_ migrate open reembed",
     "api.space": "Space",
     "api.view": "View",
-    "core.trust": "TrustRules",
+    "index.engine.trust": "TrustRules",
     "errors": "Closed InvalidInput NotFound RemanenceError",
     "graph.diff": "Diff",
     "graph.history": "HistoryEvent",
@@ -84,7 +84,7 @@ _NAMES = {
     "schema": "Change Entity Evidence Hit Link Memory Mention Relation Triple Turn Window",
     "schema.version": "__version__",
     "service.client.remote_space": "connect",
-    "signals.stores.qdrant_settings": "QdrantSettings",
+    "index.vectors.stores.qdrant_settings": "QdrantSettings",
     "upkeep.settings": "UpkeepSettings",
     "write.jobs": "Job",
     "write.message_analysis": "analyze_for_recall analyze_message",

@@ -40,8 +40,8 @@ from remanence.api.for_prompt import (
     recall_distinct,
     recall_for_prompt,
 )
-from remanence.core.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
+from remanence.index.engine.in_thread import in_thread
 from remanence.language.framing import (
     TokenCounter,
     estimate_tokens,
@@ -203,7 +203,7 @@ def check_kinds(kinds: Any) -> Any:
     Raises:
         InvalidInput: It is anything else.
     """
-    from remanence.core import inputs  # here, as it loads the engine
+    from remanence.index.engine import inputs
 
     inputs.check_kinds(kinds)
     return kinds
@@ -215,7 +215,7 @@ def check_tags(tags: Any) -> Any:
     Raises:
         InvalidInput: It is anything else.
     """
-    from remanence.core import inputs  # here, as it loads the engine
+    from remanence.index.engine import inputs
 
     inputs.check_tags(tags)
     return tags

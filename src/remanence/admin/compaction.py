@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remanence.admin.overview import disk_usage, format_bytes
-from remanence.core.index_file import space_hash
-from remanence.core.rebuilding import refresh
 from remanence.errors import LedgerUnavailable
-from remanence.signals.stores import folder_name
-from remanence.signals.stores.edge import StoreBusy
+from remanence.index.engine.rebuilding import refresh
+from remanence.index.index_file import space_hash
+from remanence.index.vectors.stores import folder_name
+from remanence.index.vectors.stores.edge import StoreBusy
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
+    from remanence.index.engine.engine import Engine
     from remanence.ports import Progress
 
 
@@ -63,7 +63,7 @@ def compact(engine: Engine, spaces: Sequence[str], progress: Progress | None = N
 
 def _delete_unused_files(engine: Engine) -> list[str]:
     """Delete the index and vector files of spaces that the ledger does not have, as after restoring a backup."""
-    from remanence.signals.stores.edge import remove_store
+    from remanence.index.vectors.stores.edge import remove_store
 
     if engine.folder is None:
         return []

@@ -32,7 +32,7 @@ from remanence.schema import micros
 from remanence.schema.version import __version__
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
+    from remanence.index.engine.engine import Engine
     from remanence.ports import Progress
 
 EXPORT_VERSION = 1

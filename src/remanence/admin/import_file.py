@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from remanence.admin.export_file import EXPORT_VERSION, TransferReport
 from remanence.admin.import_vectors import VectorCheck, VectorLines
 from remanence.admin.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
-from remanence.core.embedding import embed_missing
 from remanence.errors import InvalidInput, LedgerError, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Remembered, Served
+from remanence.index.engine.embedding import embed_missing
 from remanence.language.text import truncate
 from remanence.ledger.codec import event_from_fields, first_invalid_field, kinds_of, remap_positions
 from remanence.read.receipts import Receipt
 from remanence.schema import UTC, from_micros
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
+    from remanence.index.engine.engine import Engine
     from remanence.ports import Progress, Transaction
 
 _CHUNK_LINES, _CHUNK_BYTES = 1_000, 8 << 20

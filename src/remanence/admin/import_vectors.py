@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from remanence.errors import EmbedderError
 from remanence.events import Remembered
+from remanence.index.vectors.vectors import drop_malformed, embeddable_texts
 from remanence.language.text import pluralize, text_hash
-from remanence.signals.vectors import drop_malformed, embeddable_texts
 
 if TYPE_CHECKING:
     from remanence.events import Event

@@ -23,8 +23,8 @@ from io import BufferedIOBase, BufferedWriter
 from pathlib import Path
 from typing import Any
 
-from remanence.core.index_file import open_private
 from remanence.errors import InvalidInput
+from remanence.index.index_file import open_private
 
 _CRC = b',"crc":'
 NOT_AN_EXPORT = "this is not the export of a space (space.admin.import_from reads files of other programs)"

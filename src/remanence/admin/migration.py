@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from remanence.errors import InvalidInput, LedgerTampered
 from remanence.events import Event, Remembered
+from remanence.index.vectors.vectors import embeddable_texts
 from remanence.language.text import pluralize, text_hash
 from remanence.ledger import ledger_exists, open_ledger, shown_location
 from remanence.ledger.copying import check_complete, copy_ledger
 from remanence.ledger.sql import SqlLedger
-from remanence.signals.vectors import embeddable_texts
 
 if TYPE_CHECKING:
     from remanence.ports import Progress

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index
-from remanence.core.index_file import index_path
 from remanence.graph.known_entities import KnownEntities
+from remanence.index.index import Index
+from remanence.index.index_file import index_path
+from remanence.index.vectors.stores import folder_name
 from remanence.ports import Ledger
 from remanence.read.show.recall_tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
 from remanence.read.validity.superseded import replacement_row, unsuperseded_mask
 from remanence.schema import HitUsage, Link, Memory, Relation, Snapshot, format_moment, from_micros
 from remanence.schema.display import data_frame, html_table
-from remanence.signals.stores import folder_name
 
 if TYPE_CHECKING:
     import pandas

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from remanence.core.engine import Engine
 from remanence.errors import LedgerUnavailable
+from remanence.index.engine.engine import Engine
 from remanence.ports import RewritableLedger
 from remanence.schema import ErasureCertificate
 from remanence.write import forget as forgetting

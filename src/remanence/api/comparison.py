@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.admin.export_file import export
 from remanence.admin.import_file import Importer
-from remanence.core.engine import Engine, LedgerPlace, close_on_error
-from remanence.core.inputs import progress_bar
-from remanence.core.row_filter import RecallOptions
+from remanence.index.engine.engine import Engine, LedgerPlace, close_on_error
+from remanence.index.engine.inputs import progress_bar
+from remanence.index.engine.row_filter import RecallOptions
 from remanence.ledger import open_ledger
 from remanence.ledger.locks import ThreadLocks
 from remanence.models.embedders import resolve_embedder

@@ -15,16 +15,19 @@ from remanence.admin.import_file import Importer
 from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
 from remanence.api.space import Space
-from remanence.core import inputs
-from remanence.core.embedding import written_with
-from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace, close_on_error
-from remanence.core.index_file import cache_folder, space_hash
-from remanence.core.inputs import progress_bar
-from remanence.core.rebuilding import reembed as reembed_texts
-from remanence.core.rebuilding import replace_former_default
-from remanence.core.signing import LedgerSignatures, Signer, parse_public_keys
-from remanence.core.trust import TrustRules, parse_trust_rules
 from remanence.errors import InvalidInput
+from remanence.index import SIGNALS
+from remanence.index.engine import inputs
+from remanence.index.engine.embedding import written_with
+from remanence.index.engine.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace, close_on_error
+from remanence.index.engine.inputs import progress_bar
+from remanence.index.engine.rebuilding import reembed as reembed_texts
+from remanence.index.engine.rebuilding import replace_former_default
+from remanence.index.engine.signing import LedgerSignatures, Signer, parse_public_keys
+from remanence.index.engine.trust import TrustRules, parse_trust_rules
+from remanence.index.index_file import cache_folder, space_hash
+from remanence.index.vectors.stores import SharedStores
+from remanence.index.vectors.stores.qdrant_settings import QdrantSettings
 from remanence.language.redaction import Redactor
 from remanence.language.redaction import redact as redact_secrets
 from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
@@ -34,9 +37,6 @@ from remanence.models.readers import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.ports import Ledger, LockingLedger, Signal, VectorStores
 from remanence.schema import UTC
-from remanence.signals import SIGNALS
-from remanence.signals.stores import SharedStores
-from remanence.signals.stores.qdrant_settings import QdrantSettings
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from remanence.api.facets.facet import MemoryListing
 from remanence.api.for_prompt import Keep, PromptMemories, SupportsRecall, recall_for_prompt
-from remanence.core import inputs
-from remanence.core.in_thread import in_thread
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
 from remanence.read.briefing import build_briefing
 
 if TYPE_CHECKING:

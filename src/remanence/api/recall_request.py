@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import get_args
 
-from remanence.core import inputs
-from remanence.core.engine import Engine
-from remanence.core.row_filter import Include, RecallOptions, RowFilter, option_values, row_filter
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.row_filter import Include, RecallOptions, RowFilter, option_values, row_filter
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.question import CONTEXT_TURNS
 from remanence.read.reading import check_deadline, check_reader_name

@@ -7,8 +7,8 @@ from functools import partial
 
 from remanence.api.certificates import certify
 from remanence.api.view import View
-from remanence.core import inputs
-from remanence.core.in_thread import in_thread
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
 from remanence.schema import ErasureCertificate, Memory
 from remanence.write import forget as forgetting
 

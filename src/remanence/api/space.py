@@ -13,12 +13,12 @@ from remanence.api.facets.entity_facet import Entities
 from remanence.api.facets.graph_facet import Graph
 from remanence.api.facets.job_facet import Jobs
 from remanence.api.removal import MemoryRemoval
-from remanence.core import inputs
-from remanence.core.engine import Engine
-from remanence.core.in_thread import in_thread
-from remanence.core.inputs import Moment, progress_bar
-from remanence.core.rebuilding import rebuild
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment, progress_bar
+from remanence.index.engine.rebuilding import rebuild
 from remanence.language.temporal import parse_moment
 from remanence.schema import Memory, VerificationReport
 from remanence.write import remember as remembering

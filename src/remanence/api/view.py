@@ -16,15 +16,15 @@ from remanence.api.facets.entity_facet import EntitiesView
 from remanence.api.facets.graph_facet import GraphView
 from remanence.api.prompt_view import PromptView
 from remanence.api.recall_request import checked_request
-from remanence.core import inputs
-from remanence.core.engine import Engine
-from remanence.core.identity import key_identity
-from remanence.core.in_thread import in_thread, iterate_in_thread
-from remanence.core.index import Index
-from remanence.core.inputs import Moment
-from remanence.core.row_filter import Include, RecallOptions, row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import key_identity
+from remanence.index.engine.in_thread import in_thread, iterate_in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.index.engine.row_filter import Include, RecallOptions, row_filter
+from remanence.index.index import Index
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.evaluation import Evaluation

@@ -20,9 +20,9 @@ from typing import Any
 
 import remanence
 from remanence.cli.locations import load_extractor
-from remanence.core.engine import Engine
 from remanence.errors import LedgerUnavailable, RemanenceError
-from remanence.state.journal import JobState
+from remanence.index.engine.engine import Engine
+from remanence.index.journal import JobState
 from remanence.write.jobs import record_ended_try, try_job
 
 _IDLE_SECONDS = 60.0

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from remanence.core import inputs
-from remanence.core.engine import Engine
-from remanence.core.index import Index
-from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Declared, Event, Invalidated, Linked, Related
 from remanence.graph.graph_at_time import EntityRef, MemoryRef
+from remanence.index.claims.intervals import TimedClaim
+from remanence.index.claims.predicates import parse_predicate
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.inputs import Moment
+from remanence.index.index import Index
+from remanence.index.names.entity_registry import is_entity_id
 from remanence.language.temporal import parse_moment
 from remanence.schema import (
     LINK_KINDS,
@@ -29,9 +32,6 @@ from remanence.schema import (
     micros,
     window_to_micros,
 )
-from remanence.state.edges.intervals import TimedClaim
-from remanence.state.edges.predicates import parse_predicate
-from remanence.state.entities.entity_registry import is_entity_id
 
 
 def assert_edge(engine: Engine, space: str, make: Callable[[Index], Related | Linked]) -> Relation | Link:

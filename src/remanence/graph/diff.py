@@ -8,9 +8,9 @@ from itertools import takewhile
 
 import numpy as np
 
-from remanence.core.index import Index
 from remanence.events import Linked, Served
 from remanence.graph.history import HistoryEvent, HistoryReader, version_row
+from remanence.index.index import Index
 from remanence.ports import Ledger
 from remanence.read.receipts import Exposure, Receipt
 from remanence.read.validity.superseded import is_current_row, replacement_row

@@ -9,9 +9,9 @@ from datetime import datetime
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Event, Merged, Registered, Renamed, Split, Undone
 from remanence.graph.known_entities import KnownEntities
+from remanence.index.names.entity_records import entity_id
 from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry
-from remanence.state.entities.entity_records import entity_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.known_entities import KnownEntities
+from remanence.index.claims.relations import Direction
+from remanence.index.index import Index
+from remanence.index.names.entity_registry import is_entity_id
 from remanence.schema import Entity, Link, Memory, Relation, Snapshot, Window, format_moment
-from remanence.state.edges.relations import Direction
-from remanence.state.entities.entity_registry import is_entity_id
 
 MENTIONS, NEXT_TURN = "mentions", "next_turn"
 _MAX_SUGGESTIONS = 3

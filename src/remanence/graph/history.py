@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
 
-from remanence.core.index import Index
 from remanence.events import (
     Demoted,
     Extracted,
@@ -31,14 +30,15 @@ from remanence.events import (
 )
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode
 from remanence.graph.known_entities import KnownEntities
+from remanence.index.claims.predicates import normalize_predicate, states_after_event
+from remanence.index.index import Index
+from remanence.index.numbers import MemoryNumber, Row
 from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
 from remanence.read.show.recall_tables import TIMES
 from remanence.read.validity.superseded import replacement_row
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.schema.display import data_frame, html_table
-from remanence.state.edges.predicates import normalize_predicate, states_after_event
-from remanence.state.numbers import MemoryNumber, Row
 
 if TYPE_CHECKING:
     import pandas

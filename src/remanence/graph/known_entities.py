@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index
 from remanence.errors import NotFound
+from remanence.index.index import Index
+from remanence.index.names.entity_registry import EntityRegistry, is_entity_id
 from remanence.language.text import normalize_name
 from remanence.schema import EPOCH, Entity, Snapshot
-from remanence.state.entities.entity_registry import EntityRegistry, is_entity_id
 
 if TYPE_CHECKING:
-    from remanence.state.entities.name_similarity import NameSimilarity
+    from remanence.index.names.name_similarity import NameSimilarity
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from weakref import WeakKeyDictionary
 
-from remanence.core.engine import Engine
-from remanence.core.index import Index
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index
 from remanence.language.framing import estimate_tokens
 from remanence.read.profile import Profile, build_profile
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from remanence.core.index import Index
+from remanence.index.index import Index
 from remanence.language.text import last_words
 from remanence.models.reader_input import needs_turn_before
 from remanence.schema import SELF, Memory

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from remanence.core import inputs
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
 from remanence.language.text import normalize_text, pluralize, truncate
 from remanence.ports import Progress
 from remanence.read.answer import Recall

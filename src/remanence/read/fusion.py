@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index
+from remanence.index.arrays.columns import unique_inverse
+from remanence.index.index import Index
 from remanence.schema import Evidence, Ranking, micros
-from remanence.state.arrays.columns import unique_inverse
 
 _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY

@@ -21,9 +21,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from remanence.core.engine import Engine
-from remanence.core.erased_rows import retry_if_erased
-from remanence.core.index import Index
+from remanence.index.engine.engine import Engine
+from remanence.index.erased_rows import retry_if_erased
+from remanence.index.index import Index
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.repetition import drop_repeated
 from remanence.language.rule_extractor import RuleExtractor

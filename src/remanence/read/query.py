@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index
-from remanence.core.row_filter import filter_mask
 from remanence.errors import EmbedderError
+from remanence.index.engine.row_filter import filter_mask
+from remanence.index.index import Index
 from remanence.language.lexicon.languages import language_of
 from remanence.language.text import split_words, stems, tokens
 from remanence.read.question import ParsedQuestion, TimeFocus, in_first_person

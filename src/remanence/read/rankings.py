@@ -6,8 +6,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from remanence.core.index import Index
 from remanence.errors import InvalidInput
+from remanence.index.index import Index
 from remanence.ports import Signal, Stage
 from remanence.read.fusion import fuse
 from remanence.read.query import RecallContext

@@ -26,9 +26,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from remanence.core.engine import Engine
-from remanence.core.erased_rows import retry_if_erased
-from remanence.core.index import Index
+from remanence.index.engine.engine import Engine
+from remanence.index.erased_rows import retry_if_erased
+from remanence.index.index import Index
 from remanence.language.temporal import use_date_order
 from remanence.read.answer import Recall, mark_archived
 from remanence.read.fusion import adjust_scores, fuse

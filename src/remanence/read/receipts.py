@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from remanence.core.row_filter import RowFilter, option_values
 from remanence.errors import InvalidInput
+from remanence.index.engine.row_filter import RowFilter, option_values
 from remanence.language.text import truncate
 from remanence.schema import Memory, Window, from_micros, micros
 

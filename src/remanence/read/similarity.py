@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from remanence.core.index import Index
+from remanence.index.index import Index
 from remanence.read.answer import Recall
 from remanence.read.fusion import FusedRanking
 from remanence.read.hits import build_hits

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from remanence.core import inputs
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
 from remanence.ledger.codec import json_objects
 
 _SUFFIXES = (".jsonl", ".jsonl.gz")

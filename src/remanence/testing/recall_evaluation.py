@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from remanence.api.opening import open as open_space
-from remanence.core.inputs import progress_bar
+from remanence.index.engine.inputs import progress_bar
 from remanence.models.readers import DEFAULT_READER
 from remanence.read.evaluation import mean_scores, score_ranking
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion

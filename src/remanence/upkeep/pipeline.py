@@ -11,12 +11,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal, get_args
 
-from remanence.core import inputs
-from remanence.core.engine import Engine
-from remanence.core.identity import new_id
-from remanence.core.index import Index
-from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import new_id
+from remanence.index.engine.periodic_thread import PeriodicThread
+from remanence.index.index import Index
 from remanence.ports import Progress
 from remanence.upkeep import runs
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.engine import Engine
-from remanence.core.index import Index
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index
 from remanence.language.text import truncate
 from remanence.ports import Progress
 from remanence.read.validity.superseded import unsuperseded_mask

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from remanence.core.index import Index
+from remanence.index.index import Index
 from remanence.language.text import pluralize
 from remanence.read.answer import Recall
 from remanence.read.query import searchable_rows

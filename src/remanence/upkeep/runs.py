@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from remanence.core.engine import Engine
-from remanence.core.index import Index
-from remanence.core.index_file import space_hash
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index
+from remanence.index.index_file import space_hash
+from remanence.index.journal import RunState
+from remanence.index.versions.catalog import MEMORY_ENTRY_KINDS
 from remanence.language.text import pluralize
 from remanence.schema import format_moment, from_micros
-from remanence.state.journal import RunState
-from remanence.state.versions.catalog import MEMORY_ENTRY_KINDS
 
 
 @dataclass(frozen=True, slots=True)

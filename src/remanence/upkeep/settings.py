@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from remanence.errors import InvalidInput
+from remanence.index.journal import MAX_TRACKED_USES
 from remanence.schema import MEMORY_KINDS
-from remanence.state.journal import MAX_TRACKED_USES
 
 PREFIX = "REMANENCE_"
 DECAY_MODELS = ("power_law", "exponential", "two_component")

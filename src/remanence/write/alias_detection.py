@@ -19,16 +19,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph.entity_revisions import plan_registration
 from remanence.graph.known_entities import KnownEntities
+from remanence.index.index import Index
+from remanence.index.names.name_similarity import SamePerson, name_similarity, same_person
 from remanence.language.lexicon.word_lists import load_pattern, word_set
 from remanence.language.named_entities.alias_rules import AliasPair, find_aliases, full_forms
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Alias, Memory
-from remanence.state.entities.name_similarity import SamePerson, name_similarity, same_person
 
 _KINDS = ("person", "thing")
 _CHARS_BEFORE = 40

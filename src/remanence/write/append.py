@@ -9,11 +9,11 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from remanence.core.embedding import embed, embed_missing, store_vectors
-from remanence.core.engine import Engine
-from remanence.core.index import Index, memory_from_entry
 from remanence.errors import LedgerUnavailable
 from remanence.events import Event, Quarantined, Remembered
+from remanence.index.engine.embedding import embed, embed_missing, store_vectors
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index, memory_from_entry
 from remanence.language.text import normalize_name
 from remanence.schema import Entry, Memory
 from remanence.write.ended_claims import ending_events, ends_claims

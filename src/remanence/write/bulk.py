@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from remanence.core.engine import Engine
-from remanence.core.inputs import check_window
 from remanence.errors import InvalidInput
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.inputs import check_window
 from remanence.language.temporal import parse_moment
 from remanence.models.extractors import speaker_name
 from remanence.schema import Memory

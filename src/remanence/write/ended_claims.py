@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from remanence.core.index import Index
 from remanence.events import Invalidated, Remembered
 from remanence.graph.assertions import invalidation_events
+from remanence.index.index import Index
 from remanence.language.claims.predicates import STATES_ENDED_BY_EVENT, claims_ended_by
 
 BY = "rules"

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.engine import Engine
-from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index
+from remanence.index.names.names import version_names
+from remanence.index.numbers import MemoryNumber
+from remanence.index.vectors.vectors import embeddable_texts
 from remanence.language.text import text_hash
 from remanence.ledger.tables import SHARED_EMBEDDINGS
 from remanence.schema import Entry, Memory, Snapshot
-from remanence.signals.vectors import embeddable_texts
-from remanence.state.entities.names import version_names
-from remanence.state.numbers import MemoryNumber
 
 _BATCH = 2_000
 

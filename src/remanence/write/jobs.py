@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from remanence.core.identity import new_id
-from remanence.core.in_thread import in_thread
-from remanence.core.index import Index
-from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Spent, Worked
+from remanence.index.engine.identity import new_id
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.periodic_thread import PeriodicThread
+from remanence.index.index import Index
+from remanence.index.journal import JobState
 from remanence.ledger.codec import kinds_of
 from remanence.ports import FactExtractor
 from remanence.read.profile import refresh_profile
 from remanence.schema import Memory, TokenUsage, from_micros, micros
-from remanence.state.journal import JobState
 from remanence.write import remember
 from remanence.write.append import append
 from remanence.write.prepare import PreparedVersion
 from remanence.write.unread_turns import due_at, is_budget_spent, unread_turns
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
+    from remanence.index.engine.engine import Engine
 
 log = logging.getLogger(__name__)
 

@@ -6,16 +6,16 @@ from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from remanence.core.embedding import embed
-from remanence.core.index import Index
 from remanence.events import Queued
+from remanence.index.engine.embedding import embed
+from remanence.index.index import Index
+from remanence.index.journal import JobStatus
 from remanence.language.text import text_hash
 from remanence.schema import Memory, Query, Snapshot
-from remanence.state.journal import JobStatus
 from remanence.write.unread_turns import unread_turns
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
+    from remanence.index.engine.engine import Engine
     from remanence.ports import Vector
 
 MAX_KNOWN = 30

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from remanence.core.index import Index
 from remanence.events import Remembered
+from remanence.index.index import Index
 from remanence.language.claims.predicates import exclude_each_other
 from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.text import normalize_name

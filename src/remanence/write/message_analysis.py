@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from remanence.core import inputs
+from remanence.index.engine import inputs
 from remanence.language.lexicon.word_lists import compile_pattern
 from remanence.language.named_entities.name_rules import find_names, find_question_names
 from remanence.language.rule_extractor import RuleExtractor

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from remanence.core.engine import Engine
-from remanence.core.identity import content_digest, key_identity, new_id, turn_identity
-from remanence.core.inputs import check_window
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import content_digest, key_identity, new_id, turn_identity
+from remanence.index.engine.inputs import check_window
 from remanence.language.passages import split_passages, split_ranges
 from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_text

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.core import inputs
-from remanence.core.identity import new_id
-from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Event, Quarantined, Released
+from remanence.index.engine import inputs
+from remanence.index.engine.identity import new_id
+from remanence.index.index import Index
 from remanence.language.text import pluralize, truncate
 from remanence.schema import Memory, from_micros
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.state.journal import QuarantineState
+    from remanence.index.engine.engine import Engine
+    from remanence.index.journal import QuarantineState
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,13 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from remanence.core.embedding import embed_descriptions
-from remanence.core.identity import new_id
-from remanence.core.index import Index
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Spent
 from remanence.graph.assertions import invalidation_events
+from remanence.index.claims.claims import claim_id
+from remanence.index.engine.embedding import embed_descriptions
+from remanence.index.engine.identity import new_id
+from remanence.index.index import Index
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import FactExtractor
@@ -39,7 +40,6 @@ from remanence.schema import (
     Utterance,
     Window,
 )
-from remanence.state.edges.claims import claim_id
 from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
 from remanence.write.known_facts import find_known_facts, sources_of_jobs
@@ -47,7 +47,7 @@ from remanence.write.prepare import PreparedVersion, prepare_fact, prepare_revis
 from remanence.write.unread_turns import VERBATIM, utc_day
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
+    from remanence.index.engine.engine import Engine
     from remanence.ports import Extractor, Progress
 
 log = logging.getLogger(__name__)

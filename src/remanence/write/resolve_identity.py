@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from remanence.core.identity import content_digest
-from remanence.core.index import Index
 from remanence.events import Remembered
+from remanence.index.engine.identity import content_digest
+from remanence.index.index import Index
 from remanence.schema import Snapshot, Turn
 from remanence.write.prepare import PreparedVersion
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from remanence.index.vectors.point_table import passage_texts
 from remanence.language.text import text_hash
 from remanence.models.embedders import SentenceEmbedder
 from remanence.models.turn_classes import classify_turn
 from remanence.schema import Window
-from remanence.signals.point_table import passage_texts
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.core.index import Index
+from remanence.index.index import Index
+from remanence.index.journal import JobState
 from remanence.ports import EVERY_TURNS, QUIET_SECONDS, FactExtractor
 from remanence.schema import UTC, TokenUsage, micros
-from remanence.state.journal import JobState
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
+    from remanence.index.engine.engine import Engine
 
 VERBATIM = "verbatim"
 """The extractor of a source that is kept as it was said, in place of an earlier extraction."""

@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
-from remanence.core import inputs
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
 from remanence.language.passages import MAX_PASSAGES
 from remanence.schema import MemoryKind, Mention, Triple
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from remanence.admin.imports.json_files import DamagedFile, FilesSource, JsonFiles
 from remanence.admin.imports.records import Item, Record, SkippedItem, as_list, as_mapping, as_moment, as_text, make_key
-from remanence.core.identity import content_digest
+from remanence.index.engine.identity import content_digest
 from remanence.schema import EPOCH
 
 _OTHER_BRANCH = "a branch that was edited or answered again (branches=True, or --branches, takes it)"

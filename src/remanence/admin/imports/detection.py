@@ -27,8 +27,8 @@ from remanence.admin.imports.sqlite_file import SQLITE_MAGIC, SqliteFile
 from remanence.admin.imports.tables import ANY_JSON, Format, TableSource
 from remanence.admin.imports.whatsapp import DATE_ORDERS, is_whatsapp, whatsapp_rows
 from remanence.admin.jsonlines import GZIP_MAGIC, starts_with
-from remanence.core import inputs
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
 
 _BEGIN = 1_000  # bytes of a file that are looked at
 _OBJECTS = 20  # of a JSON file

@@ -16,7 +16,7 @@ from remanence.admin.imports.langgraph import stored_item
 from remanence.admin.imports.records import SkippedItem, as_list, as_mapping, as_text
 from remanence.admin.imports.tables import Format, Row, Shape
 from remanence.admin.imports.whatsapp import whatsapp_rows
-from remanence.core.identity import content_digest
+from remanence.index.engine.identity import content_digest
 
 _LISTS_OF_ZEP = ("edges", "nodes", "episodes", "messages")
 

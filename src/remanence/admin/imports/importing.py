@@ -13,17 +13,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.admin.imports.records import Record, SkippedItem, Source
-from remanence.core.identity import content_digest, key_identity
-from remanence.core.inputs import child_name
 from remanence.errors import InvalidInput
+from remanence.index.engine.identity import content_digest, key_identity
+from remanence.index.engine.inputs import child_name
 from remanence.language.text import truncate
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.prepare import PreparedVersion, prepare, prepare_turns
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.core.index import Index
+    from remanence.index.engine.engine import Engine
+    from remanence.index.index import Index
     from remanence.ports import Progress
 
 IMPORTED_FIELD = "imported"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.admin.imports.records import Item, Record, SkippedItem, Source, as_moment, as_text, make_key
-from remanence.core.inputs import MAX_TAGS, MAX_TEXT_LENGTH
+from remanence.index.engine.inputs import MAX_TAGS, MAX_TEXT_LENGTH
 from remanence.language.front_matter import split_front_matter, strip_links
 from remanence.schema import UTC
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from remanence.core.identity import content_digest
+from remanence.index.engine.identity import content_digest
 from remanence.language.text import replace_unstorable
 from remanence.schema import UTC
 

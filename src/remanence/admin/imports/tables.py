@@ -24,9 +24,9 @@ from remanence.admin.imports.records import (
     as_text,
     make_key,
 )
-from remanence.core.identity import content_digest
-from remanence.core.inputs import MAX_TAGS
 from remanence.errors import InvalidInput
+from remanence.index.engine.identity import content_digest
+from remanence.index.engine.inputs import MAX_TAGS
 from remanence.language.text import truncate
 
 Row = Mapping[str, Any]

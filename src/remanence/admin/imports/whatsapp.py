@@ -18,7 +18,7 @@ from typing import Any
 
 from remanence.admin.imports.records import SkippedItem
 from remanence.admin.imports.tables import BadRow
-from remanence.core.identity import content_digest
+from remanence.index.engine.identity import content_digest
 from remanence.schema import UTC
 
 _DATE = r"(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{2,4})\.?"

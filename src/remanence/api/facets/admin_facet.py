@@ -11,11 +11,11 @@ from remanence.admin.compaction import CompactionReport, compact
 from remanence.admin.export_file import TransferReport, export
 from remanence.admin.overview import ListedStatus, Stats, space_disk_usage
 from remanence.api.facets.facet import Facet, MemoryListing
-from remanence.core import inputs
-from remanence.core.in_thread import in_thread
-from remanence.core.inputs import Moment, progress_bar
-from remanence.core.rebuilding import check_index, rebuild_collection
-from remanence.core.row_filter import RowFilter
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment, progress_bar
+from remanence.index.engine.rebuilding import check_index, rebuild_collection
+from remanence.index.engine.row_filter import RowFilter
 from remanence.language.temporal import parse_moment
 from remanence.schema import Memory
 from remanence.write import remember

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from remanence.api.facets.facet import Facet
-from remanence.core import inputs
-from remanence.core.erased_rows import retry_if_erased
-from remanence.core.in_thread import in_thread, iterate_in_thread
-from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
 from remanence.graph.diff import Diff, DiffReader, exposures
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread, iterate_in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.index.erased_rows import retry_if_erased
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.receipts import Exposure, RecallRequest, Receipt

@@ -11,21 +11,21 @@ from typing import Any, overload
 
 from remanence.admin.overview import MAX_PAGE_SIZE
 from remanence.api.facets.facet import Facet
-from remanence.core import inputs
-from remanence.core.embedding import embed_descriptions
-from remanence.core.in_thread import in_thread
-from remanence.core.index import Index
-from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph import entity_revisions
 from remanence.graph.entity_revisions import RevisionPlan
 from remanence.graph.graph_at_time import EntityRef
 from remanence.graph.known_entities import KnownEntities
+from remanence.index.engine import inputs
+from remanence.index.engine.embedding import embed_descriptions
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.index.index import Index
+from remanence.index.names.entity_registry import is_entity_id
 from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, Alias, Entity
-from remanence.state.entities.entity_registry import is_entity_id
 
 MAX_ALIASES = 256
 

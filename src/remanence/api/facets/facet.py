@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from remanence.admin.overview import ListedStatus, MemorySequence, Overview
-from remanence.core.engine import Engine
-from remanence.core.erased_rows import retry_if_erased
-from remanence.core.index import Index
-from remanence.core.row_filter import RecallOptions, RowFilter, filter_rows, row_filter
 from remanence.errors import InvalidInput
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.row_filter import RecallOptions, RowFilter, filter_rows, row_filter
+from remanence.index.erased_rows import retry_if_erased
+from remanence.index.index import Index
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
 from remanence.read.receipts import RecallRequest

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, cast
 
 from remanence.api.certificates import certify
 from remanence.api.facets.graph_queries import EdgeNames, GraphQueries, edge_names
-from remanence.core import inputs
-from remanence.core.identity import new_id
-from remanence.core.in_thread import in_thread
-from remanence.core.index import Index
-from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.events import Linked, Related
 from remanence.graph import assertions, pictures, traversal
 from remanence.graph.graph_at_time import EntityRef, MemoryRef, NodeRef
 from remanence.graph.known_entities import KnownEntities
 from remanence.graph.traversal import MAX_DEPTH, Edge, Subgraph
+from remanence.index.claims.predicates import parse_predicate
+from remanence.index.engine import inputs
+from remanence.index.engine.identity import new_id
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.index.index import Index
 from remanence.schema import LINK_KINDS, ErasureCertificate, Link, Relation, micros
 from remanence.schema.notebook_pictures import NotebookPicture
-from remanence.state.edges.predicates import parse_predicate
 from remanence.write.forget import erase_edge
 
 if TYPE_CHECKING:

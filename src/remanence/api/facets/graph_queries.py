@@ -9,22 +9,22 @@ from typing import Any, TypeAlias
 
 from remanence.admin.overview import MAX_PAGE_SIZE, PAGE_STATUSES, MemoryPage, PageStatus
 from remanence.api.facets.facet import Facet
-from remanence.core import inputs
-from remanence.core.erased_rows import retry_if_erased
-from remanence.core.in_thread import in_thread
-from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.graph import traversal
 from remanence.graph.entity_map import EntityMap, build_entity_map
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
+from remanence.index.claims.predicates import parse_predicate
+from remanence.index.claims.relations import Direction
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.index.erased_rows import retry_if_erased
 from remanence.language.temporal import parse_moment
 from remanence.read.show.recall_tables import RelationList
 from remanence.read.validity.superseded import pairs_that_disagree
 from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory
-from remanence.state.edges.predicates import parse_predicate
-from remanence.state.edges.relations import Direction
 
 EdgeNames: TypeAlias = str | Iterable[str]
 """One or several predicates, kinds of links, "mentions" or "next_turn"."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from remanence.api.facets.facet import Facet
-from remanence.core import inputs
-from remanence.core.in_thread import in_thread
-from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment
 from remanence.language.temporal import parse_moment
 from remanence.schema import TokenUsage
 from remanence.write.jobs import Job, run_due_jobs

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from remanence.api.facets.upkeep_reports import UpkeepReports
-from remanence.core import inputs
-from remanence.core.in_thread import in_thread
-from remanence.core.index import Index
-from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import progress_bar
+from remanence.index.index import Index
 from remanence.schema import Memory
 from remanence.upkeep import pipeline, runs
 from remanence.upkeep.pipeline import DEFAULT_STEPS, Schedule, Step, UpkeepPlan, parse_interval

@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from remanence.api.facets.facet import Facet
-from remanence.core import inputs
-from remanence.core.engine import Engine
-from remanence.core.in_thread import in_thread
-from remanence.core.index import Index
-from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import progress_bar
+from remanence.index.index import Index
 from remanence.language.text import pluralize
 from remanence.schema import Memory
 from remanence.schema.notebook_pictures import NotebookPicture, svg_picture

@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 
 from remanence.api.space import Space
 from remanence.api.view import View
-from remanence.core.engine import Engine
-from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.inputs import Moment
 from remanence.language.text import truncate
 from remanence.schema import Memory
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from remanence.api.file_memory.file_store import FileStore, FileVersion, StoredFile, folders_of
 from remanence.api.space import Space
-from remanence.core.in_thread import in_thread
-from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment
 
 COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "view": (("path",), ("view_range",)),

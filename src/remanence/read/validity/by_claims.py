@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index
+from remanence.index.index import Index
 from remanence.language.text import normalize_name, truncate
 from remanence.read.fusion import FusedRanking
 from remanence.read.query import RecallContext, searchable_rows

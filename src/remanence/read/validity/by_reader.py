@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 
+from remanence.index.times import MOSTLY_WITHIN, nearness_of
 from remanence.language.temporal import find_stated_times
 from remanence.language.text import normalize_name, tokens
 from remanence.ports import ListReading
 from remanence.read.question import ParsedQuestion
 from remanence.read.referents import Referent, is_about_other, is_about_user
 from remanence.schema import SELF, Evidence, Hit, Memory, Window
-from remanence.signals.times import MOSTLY_WITHIN, nearness_of
 
 _SIGNAL_SHARE = 0.5
 """The part of a score that comes from the signals; the rest is from the reader."""

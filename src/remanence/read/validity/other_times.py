@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remanence.core.index import Index
+from remanence.index.index import Index
+from remanence.index.times import Times
 from remanence.language.text import normalize_name, tokens
 from remanence.read.fusion import FusedRanking
 from remanence.read.query import RecallContext
 from remanence.read.question import TimeRelation
 from remanence.read.validity.superseded import MAX_CLAIM_TEXT_LENGTH
 from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Snapshot, Window, micros, window_to_micros
-from remanence.signals.times import Times
 
 DEMOTION_FACTOR = 0.999
 """The factor for the score of a row that is put right after another."""

@@ -12,9 +12,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index
+from remanence.index.claims.claim_view import RowDisagreement
+from remanence.index.index import Index
 from remanence.schema import Disagreement, DisagreementKind, Memory, Snapshot
-from remanence.state.edges.claim_view import RowDisagreement
 
 MAX_CLAIM_TEXT_LENGTH = 240
 """A longer text is taken to state more than its claims."""

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlsplit
 import httpx
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from remanence.core.identity import new_id
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable, RemanenceError
+from remanence.index.engine.identity import new_id
 from remanence.language.text import truncate
 from remanence.schema.version import __version__
 from remanence.service.exceptions import exception_from_response

@@ -15,11 +15,12 @@ from remanence.api.facets.entity_facet import Entities, EntitiesView, EntityPage
 from remanence.api.facets.facet import Facet
 from remanence.api.facets.graph_facet import Graph, GraphView
 from remanence.api.facets.job_facet import Jobs
-from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.history import Timeline
 from remanence.graph.traversal import Subgraph
+from remanence.index.engine import inputs
+from remanence.index.journal import JobState, JobStatus
 from remanence.read.answer import Recall
 from remanence.read.receipts import Receipt
 from remanence.read.show.recall_tables import RelationList
@@ -37,7 +38,6 @@ from remanence.service.endpoints import (
 from remanence.service.endpoints.files import FileAnswer
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
-from remanence.state.journal import JobState, JobStatus
 from remanence.write.jobs import Job
 
 if TYPE_CHECKING:

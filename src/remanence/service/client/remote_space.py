@@ -21,9 +21,9 @@ from remanence.api.facets.job_facet import Jobs
 from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.api.space import Space
 from remanence.api.view import View
-from remanence.core.inputs import child_name
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import Timeline
+from remanence.index.engine.inputs import child_name
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile

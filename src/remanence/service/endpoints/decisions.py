@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.api.space import Space
-from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import (
     Event,
@@ -27,6 +26,7 @@ from remanence.events import (
     Undone,
 )
 from remanence.graph.known_entities import KnownEntities
+from remanence.index.index import Index
 from remanence.language.text import truncate
 from remanence.ledger.codec import kinds_of
 from remanence.schema import Entry, Link

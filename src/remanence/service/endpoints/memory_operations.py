@@ -9,8 +9,8 @@ from typing import Any
 from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.api.space import Space
 from remanence.api.view import View
-from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
+from remanence.index.engine import inputs
 from remanence.read.answer import Recall
 from remanence.read.receipts import Receipt
 from remanence.read.topics import named_topics

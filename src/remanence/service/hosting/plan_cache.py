@@ -6,9 +6,9 @@ import threading
 from weakref import WeakKeyDictionary
 
 from remanence.api.space import Space
-from remanence.core.engine import Engine
-from remanence.core.identity import new_id
 from remanence.errors import NotFound
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import new_id
 from remanence.upkeep.plans import Plan
 
 _MAX_PLANS = 64

@@ -5,9 +5,9 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 from remanence.api.space import Space
-from remanence.core.inputs import escape_level
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
+from remanence.index.engine.inputs import escape_level
 from remanence.ledger.codec import kinds_of
 from remanence.write.jobs import JobQueue, TryJob
 

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from remanence import schema
-from remanence.core.inputs import Moment
+from remanence.index.engine.inputs import Moment
 from remanence.schema import Window
 
 Name = Annotated[str, Field(min_length=1, max_length=512)]

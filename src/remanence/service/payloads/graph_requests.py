@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from remanence.core.row_filter import Fraction
+from remanence.index.engine.row_filter import Fraction
 from remanence.schema import DisagreementKind
 from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request
 

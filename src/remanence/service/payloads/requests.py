@@ -12,7 +12,7 @@ from pydantic import Field
 
 from remanence.admin.imports.records import ImportFormat
 from remanence.api.space import Space
-from remanence.core.row_filter import Fraction, RecallOptions
+from remanence.index.engine.row_filter import Fraction, RecallOptions
 from remanence.schema import MemoryKind
 from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request, request_of
 

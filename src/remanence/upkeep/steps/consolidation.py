@@ -11,11 +11,11 @@ from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
-from remanence.core.engine import Engine
-from remanence.core.identity import new_id
-from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Linked, Ran, Remembered, Used
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import new_id
+from remanence.index.index import Index
 from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash
 from remanence.ports import Progress

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.engine import Engine
-from remanence.core.erased_rows import RowErased
-from remanence.core.index import Index
 from remanence.events import Event, Used
+from remanence.index.engine.engine import Engine
+from remanence.index.erased_rows import RowErased
+from remanence.index.index import Index
+from remanence.index.journal import MemoryUsage
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import MEMORY_KINDS, Hit, HitUsage, Memory, Snapshot, from_micros, micros
-from remanence.state.journal import MemoryUsage
 from remanence.upkeep.plans import ResultTable, TableResult, batches, unexpired_current_mask
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from functools import cache, partial
 from itertools import combinations
 from math import log
 
-from remanence.core.engine import Engine
-from remanence.core.identity import new_id
-from remanence.core.index import Index
 from remanence.events import Event, Linked, Ran
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import new_id
+from remanence.index.index import Index
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Mention

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from remanence.core import inputs
-from remanence.core.engine import Engine
-from remanence.core.index import Index
 from remanence.events import Event, Forgotten, Ran, Served
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.read.recall import recall_from_index

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from remanence.core.index import Index
+from remanence.index.index import Index
 from remanence.language.lexicon.thesaurus import words_of_series
 from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash, truncate

@@ -11,10 +11,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from remanence.core.engine import Engine
-from remanence.core.index import Index
 from remanence.errors import LedgerUnavailable, NotFound
 from remanence.events import Event, Promoted, Ran, Used
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index
 from remanence.language.front_matter import strip_links
 from remanence.language.text import pluralize
 from remanence.ports import Progress

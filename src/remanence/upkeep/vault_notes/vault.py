@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remanence.core.index import Index
+from remanence.index.index import Index
 from remanence.language.text import truncate
 from remanence.schema import Entity, Memory, Snapshot
 from remanence.upkeep.plans import entity_id

@@ -12,11 +12,11 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from remanence.core.engine import Engine
-from remanence.core.identity import key_identity
-from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Ran
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import key_identity
+from remanence.index.index import Index
 from remanence.language.front_matter import strip_links
 from remanence.language.passages import split_passages
 from remanence.language.text import normalize_text, pluralize

@@ -1,0 +1,173 @@
+"""Embeds the texts of a space and stores their vectors in the ledger, which records the embedder."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from remanence.errors import EmbedderUnavailable, ProjectionStale
+from remanence.events import Remembered
+from remanence.index.vectors.vectors import drop_malformed, embeddable_texts
+from remanence.language.text import text_hash
+from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder
+
+if TYPE_CHECKING:
+    from remanence.index.engine.engine import Engine
+    from remanence.models.embedders import CheckedEmbedder
+    from remanence.ports import Ledger, Progress, Transaction, Vector
+
+log = logging.getLogger(__name__)
+
+_CHUNK = 2_000
+_META = "embedder"
+
+
+def embed(engine: Engine, space: str, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
+    """Vectors for these texts by hash: all of them, and those that the space did not have yet. If the embedder is
+    down, the texts are stored without vectors, which are added later."""
+    texts_by_hash = {text_hash(text): text for text in texts}
+    if not texts_by_hash or engine.ledger_embedder.dimension() is None:
+        return {}, {}
+    embedder = engine.embedder
+    known = {} if embedder.is_fast else engine.ledger.vectors(space, embedder.fingerprint, list(texts_by_hash))
+    vectors = drop_malformed(known, embedder.dimension)
+    missing = [(key, text) for key, text in texts_by_hash.items() if key not in vectors]
+    if not missing:
+        return vectors, {}
+    try:
+        embedded = embedder.embed([text for _, text in missing])
+    except EmbedderUnavailable as error:
+        log.warning("%d texts are stored without a vector for now: %s", len(missing), error)
+        return vectors, {}
+    new_vectors = {key: vector for (key, _), vector in zip(missing, embedded, strict=True)}
+    return vectors | new_vectors, new_vectors
+
+
+def store_vectors(engine: Engine, transaction: Transaction, space: str, vectors: Mapping[bytes, Vector]) -> None:
+    """Store vectors that the ledger does not have yet, and with the first ones, which embedder made them."""
+    engine.ledger_embedder.record_first(transaction)
+    transaction.put_vectors(space, engine.embedder.fingerprint, vectors)
+
+
+def embed_missing(engine: Engine, space: str, progress: Progress | None = None) -> None:
+    """Embed the texts that have no vector, because the embedder was down or has been replaced."""
+    with engine.open_index(space) as index:
+        rows = index.vectors.sync.rows_missing_vectors()
+        for begin in range(0, len(rows), _CHUNK):
+            chunk = rows[begin : begin + _CHUNK]
+            entries = engine.ledger.entries_at(index.catalog.positions_of_rows(chunk)).values()
+            versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
+            _embed_and_store(engine, space, [text for version in versions for text in embeddable_texts(version)])
+            if progress is not None:
+                progress(begin + len(chunk), len(rows))
+        with index.lock:
+            described = [*index.registry.descriptions(index.catalog.position), *index.missing_descriptions]
+        for begin in range(0, len(described), _CHUNK):
+            _embed_and_store(engine, space, described[begin : begin + _CHUNK])
+        index.fill_missing_vectors()
+
+
+def embed_descriptions(engine: Engine, space: str) -> None:
+    """Embed the descriptions of entities that have no vector yet."""
+    with engine.open_index(space) as index:
+        if index.missing_descriptions:
+            _embed_and_store(engine, space, list(index.missing_descriptions))
+            index.fill_missing_vectors()  # also with those that another process has stored
+
+
+def _embed_and_store(engine: Engine, space: str, texts: Sequence[str]) -> None:
+    """Embed those of these texts that the space has no vector for, and store the vectors."""
+    _, new_vectors = embed(engine, space, texts)
+    if new_vectors:
+        with engine.transaction() as transaction:
+            store_vectors(engine, transaction, space, new_vectors)
+
+
+def written_with(ledger: Ledger) -> str | None:
+    """The name of the embedder that a ledger was written with, if it is one that comes with the package."""
+    recorded = _recorded(ledger)
+    if recorded is None:
+        return None
+    name = StaticEmbedder.name if recorded["name"] == FORMER_DEFAULT else recorded["name"]
+    return name if name in (StaticEmbedder.name, SentenceEmbedder.name) else None
+
+
+def _recorded(ledger: Ledger) -> dict[str, Any] | None:
+    """The embedder that a ledger records; None if it records none, or the record cannot be read."""
+    try:
+        recorded = json.loads(ledger.get_meta(_META) or "null")
+    except ValueError:
+        return None
+    return recorded if isinstance(recorded, dict) else None
+
+
+class LedgerEmbedder:
+    """The embedder that a ledger is opened with, compared with the one that the ledger records.
+
+    Args:
+        ledger: The ledger.
+        embedder: The embedder that it is opened with.
+        location: Where the ledger is, for messages.
+        replace: Everything is about to be embedded again: any embedder is accepted.
+    """
+
+    def __init__(self, ledger: Ledger, embedder: CheckedEmbedder, location: str | None, *, replace: bool) -> None:
+        self._ledger, self._embedder, self._location, self._replace = ledger, embedder, location, replace
+        self._is_recorded = False
+        self.has_former_default = False
+        """Whether the ledger was written with the default embedder of an earlier release."""
+
+    def check(self) -> None:
+        """Refuse an embedder other than the one this ledger was built with."""
+        written = self._ledger.get_meta(_META)
+        if self._replace or self.has_former_default or written is None:
+            return
+        recorded, embedder = self.recorded(), self._embedder
+        if recorded is None:
+            raise self._mismatch({"name": written, "fingerprint": "unknown"}, embedder.fingerprint)
+        if embedder.dimension is None and recorded["name"] == embedder.name:
+            # It is not called: that may cost money, or it may be down, and all vectors are stored.
+            embedder.expect_dimension(recorded["dimension"], lambda made: self._mismatch(recorded, made))
+        if recorded["name"] == FORMER_DEFAULT and embedder.name == StaticEmbedder.name:
+            self.has_former_default = True
+        elif embedder.dimension is not None and recorded["fingerprint"] != embedder.fingerprint:
+            raise self._mismatch(recorded, embedder.fingerprint)
+
+    def dimension(self) -> int | None:
+        """The dimension of vectors. An embedder that does not declare it is asked to embed one word."""
+        if self._embedder.dimension is None:
+            try:
+                self._embedder.embed(["memory"])
+            except EmbedderUnavailable as error:
+                log.warning("the signal 'vectors' is missing for now: %s", error)
+                return None
+            self.check()
+        return self._embedder.dimension
+
+    def recorded(self) -> dict[str, Any] | None:
+        """The embedder that the ledger was built with; None if none is recorded, or the record cannot be read."""
+        return _recorded(self._ledger)
+
+    def record_first(self, transaction: Transaction) -> None:
+        """Record the embedder if the ledger records none yet."""
+        if not self._is_recorded:
+            if self._ledger.get_meta(_META) is None:
+                self.record(transaction)
+            self._is_recorded = True
+
+    def record(self, transaction: Transaction) -> None:
+        """Record the embedder as that of this ledger."""
+        embedder = self._embedder
+        record = {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+        transaction.put_meta(_META, json.dumps(record))
+
+    def _mismatch(self, recorded: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
+        location = self._location or "the space"
+        return ProjectionStale(
+            f"the vectors of {location} were made with {recorded['name']!r} ({recorded['fingerprint']}), but it is "
+            f"opened with {self._embedder.name!r} ({fingerprint}). Answers would mix the two. Open it with "
+            f"embedder={recorded['name']!r}, or embed everything again with "
+            f"remanence.reembed({str(location)!r}, embedder=...) or `remanence rebuild {location} --embedder ...`."
+        )

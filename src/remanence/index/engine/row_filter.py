@@ -1,0 +1,185 @@
+"""The options of a recall, and those of them that are filters on rows.
+
+A new filter has four lines here (the option, its checked form, the check, the mask) and is a parameter of
+`View.recall`. REST, the client, receipts and `evaluate` take the options from `RecallOptions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from remanence.index.engine import inputs
+from remanence.index.engine.inputs import Moment
+from remanence.index.versions.metadata_filter import check_filter
+from remanence.language.rule_extractor import speaker_name
+from remanence.language.temporal import parse_moment
+from remanence.ports import Vector
+from remanence.schema import Window
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from remanence.index.index import Index
+
+
+Include: TypeAlias = Literal["archive", "vault", "review"]
+Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallOptions:
+    """The options of `View.recall`, as a caller gives them. Its docstring says what each of them does."""
+
+    limit: Annotated[int, Field(ge=1, le=inputs.MAX_LIMIT)] = 10
+    """How many hits to return at most."""
+    during: Window | Moment | tuple[Moment | None, Moment | None] | None = None
+    """Only what was true in this time."""
+    history: bool | Literal["auto"] = "auto"
+    """Whether to include what was replaced or has expired; "auto" when the question is about the past."""
+    kinds: str | Sequence[str] | None = None
+    """Only memories of these kinds."""
+    tags: str | Sequence[str] | None = None
+    """Only memories with all of these tags."""
+    source: str | Sequence[str] | None = None
+    """Only what comes from one of these sources."""
+    speaker: str | Sequence[str] | None = None
+    """Only what one of these people said or saw."""
+    conversation: str | Sequence[str] | None = None
+    """Only turns of these conversations, and facts found in them."""
+    meta: Mapping[str, Any] | None = None
+    """Only memories whose `meta` match."""
+    informative_only: bool = False
+    """Without chat turns that only ask, greet, thank or agree."""
+    exclude_texts: Sequence[str] | None = None
+    """Without memories that have these texts, and facts found in them."""
+    since: Moment | None = None
+    """Only memories stated at this moment or later."""
+    min_score: Fraction | None = None
+    """Only hits with at least this score."""
+    context: Sequence[str | Mapping[str, Any]] = ()
+    """The turns before the question."""
+    min_trust: str | float | None = None
+    """Only memories with at least this trust."""
+    without: str | Sequence[str] | None = None
+    """As if these sources, observers or conversations did not exist."""
+    now: Moment | None = None
+    """The moment of the question."""
+    include: Include | Collection[Include] = ()
+    """What else to search."""
+    signals: Sequence[str] | None = None
+    """Only these signals."""
+    weights: Mapping[str, float] | None = None
+    """The weight of each signal."""
+    vector: Vector | None = None
+    """The question's embedding."""
+    reader: Literal["small", "none"] | None = None
+    """The reader in place of that of the space."""
+    deadline: Annotated[float, Field(gt=0, le=3_600)] | None = None
+    """How many seconds the recall may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFilter:
+    """Conditions on rows. None is no condition. A row matches if it has one of several names, but it needs all
+    `tags`."""
+
+    kinds: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    source: tuple[str, ...] | None = None
+    speaker: tuple[str, ...] | None = None
+    conversation: tuple[str, ...] | None = None
+    meta: Mapping[str, Any] | None = None
+    informative_only: bool | None = None
+    """True excludes chat turns that only ask, greet, thank or agree."""
+    exclude_texts: tuple[str, ...] | None = None
+    """Rows with these texts are excluded, and the facts found in them."""
+    since: datetime | None = None
+    min_trust: float | None = None
+    without: tuple[str, ...] | None = None
+    """Sources, observers or conversations that are left out, with what was derived from them."""
+
+    @property
+    def has_origin_filter(self) -> bool:
+        """Whether only some sources, speakers, conversations or metadata are asked for."""
+        narrowing = (self.source, self.speaker, self.conversation, self.meta, self.min_trust)
+        return any(condition is not None for condition in narrowing)
+
+
+def option_values(options: RowFilter, of: type[RowFilter]) -> dict[str, Any]:
+    """The values of the fields that a class has, by name, also of those that are None."""
+    return {field.name: getattr(options, field.name) for field in fields(of)}
+
+
+def filter_rows(filters: RowFilter, index: Index, rows: Sequence[int], position: int) -> list[int]:
+    """The rows that match, in the same order, without erased ones. `position` is that of the view."""
+    if filters == RowFilter():
+        return list(rows)
+    with index.lock:
+        passing = filter_mask(filters, index, index.catalog.unerased_mask(rows), position)
+        return [row for row in rows if passing[row]]
+
+
+def filter_mask(filters: RowFilter, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    """Which of these rows match. Facts that `remember` found in a turn match together with it."""
+    fields_, catalog = index.fields, index.catalog
+    mask: NDArray[np.bool_] = rows
+    if filters.kinds is not None or filters.tags is not None:
+        mask = mask & catalog.attributes.mask_with_kinds_and_tags(filters.kinds, filters.tags)
+    if filters.informative_only:
+        mask = mask & fields_.informative_mask
+    if filters.exclude_texts:
+        mask = mask & ~_with_facts(index, catalog.mask_with_texts(filters.exclude_texts))
+    if filters.since is not None:
+        mask = mask & catalog.times.mask_stated_since(filters.since)
+    for names, find in (
+        (filters.source, fields_.source_mask),
+        (filters.speaker, fields_.speaker_mask),
+        (filters.conversation, fields_.conversation_mask),
+    ):
+        if names is not None:
+            matching = find(names)
+            facts = index.links.facts_derived_from(catalog.memories_of_rows(matching), position)
+            mask = mask & (matching | catalog.rows_of_memories(facts))
+    if filters.min_trust is not None:
+        mask = mask & catalog.attributes.mask_with_min_trust(filters.min_trust)
+    if filters.without is not None:
+        mask = mask & ~index.rows_from_sources(filters.without, position)
+    if filters.meta is not None and mask.any():
+        mask = mask & fields_.metadata_mask(filters.meta, mask, lambda some: [m.meta for m in index.memories(some)])
+    return mask
+
+
+def _with_facts(index: Index, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """These rows, and the facts that `remember` found in them."""
+    catalog = index.catalog
+    facts = np.zeros(len(catalog.ids), np.bool_)
+    for source in np.flatnonzero(catalog.memories_of_rows(rows)).tolist():
+        facts[[index.require_number(fact) for fact in index.journal.facts_found_in(catalog.ids[source])]] = True
+    return rows | catalog.rows_of_memories(facts)
+
+
+def row_filter(options: RecallOptions, now: datetime, min_trust: float | None = None) -> RowFilter:
+    """The filter that a caller describes, checked. `min_trust` is the number that the caller's word stands for."""
+    speakers = inputs.check_names(options.speaker, "speaker")
+    return RowFilter(
+        kinds=inputs.check_kinds(options.kinds),
+        tags=inputs.check_tags(options.tags),
+        source=inputs.check_names(options.source, "source"),
+        # "user" is the name of a role: turns with it have the speaker "me".
+        speaker=None
+        if speakers is None
+        else tuple(speaker_name(speaker_text) or speaker_text for speaker_text in speakers),
+        conversation=inputs.check_names(options.conversation, "conversation"),
+        meta=None if options.meta is None or options.meta == {} else check_filter(options.meta),
+        informative_only=inputs.check_flag(options.informative_only, "informative_only") or None,
+        exclude_texts=inputs.check_names(options.exclude_texts, "exclude_texts"),
+        since=None if options.since is None else parse_moment(options.since, now, argument="since"),
+        min_trust=min_trust,
+        without=inputs.check_names(options.without, "without"),
+    )

@@ -1,0 +1,103 @@
+"""Vector stores: in memory, in a folder, or on a Qdrant server. All of them search exactly.
+
+The ledger has every vector, so a store may lose points: what it has is compared with the ledger when a space is opened,
+and missing points are restored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remanence.index.vectors.stores.collection import Collection
+    from remanence.index.vectors.stores.qdrant_settings import QdrantSettings
+    from remanence.ports import VectorStore
+
+
+class LocalStores:
+    """The built-in vector stores of one process: in the folder if there is one, else in memory."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def open(self, space: str, dimension: int, points: int = 0) -> VectorStore:
+        """The store of this space, for about this many points: in a folder, few are kept in memory only."""
+        from remanence.index.vectors.stores.exact import ExactStore
+
+        if self._folder is not None:
+            from remanence.index.vectors.stores.folder import FolderStore
+
+            return FolderStore(self._folder / folder_name(space), dimension, points)
+        return ExactStore(dimension)
+
+    def close(self) -> None:
+        """Nothing is shared by all stores."""
+
+
+class SharedStores:
+    """The vector stores of one ledger on a Qdrant server or cluster. Nothing is sent before the first call of a store.
+
+    Args:
+        qdrant: An URL, a list of URLs of the same cluster, or a `QdrantClient`.
+        ledger: Returns the id of the ledger: ledgers on one server do not see each other's points.
+        api_key: The key of the server.
+        settings: How collections are made.
+    """
+
+    def __init__(
+        self, qdrant: Any, ledger: Callable[[], str], api_key: str | None = None, settings: QdrantSettings | None = None
+    ) -> None:
+        from remanence.index.vectors.stores.qdrant_connection import QdrantServer
+        from remanence.index.vectors.stores.qdrant_settings import DEFAULT_SETTINGS
+
+        self._settings = settings or DEFAULT_SETTINGS
+        self._server = QdrantServer(qdrant, api_key, self._settings.timeout)
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._collections: dict[str, Collection] = {}
+
+    def collection(self, embedder: str, dimension: int) -> Collection:
+        """The collection of an embedder, given by its fingerprint."""
+        from remanence.index.vectors.stores.collection import Collection
+
+        name = collection_name(embedder, dimension)
+        with self._lock:
+            if name not in self._collections:
+                self._collections[name] = Collection(self._server, name, dimension, self._settings)
+            return self._collections[name]
+
+    def open(self, space: str, dimension: int, embedder: str = "") -> VectorStore:
+        """The store of this space, for vectors of this embedder."""
+        from remanence.index.vectors.stores.server import ServerStore
+
+        return ServerStore(self.collection(embedder, dimension), self._ledger(), space)
+
+    def delete_ledger(self, embedder: str, dimension: int) -> None:
+        """Remove what this ledger has in the collection of an embedder that it does not use any more."""
+        self.collection(embedder, dimension).delete_ledger(self._ledger())
+
+    def close(self) -> None:
+        """Close the connections to the server that were opened here."""
+        self._server.close()
+
+
+def collection_name(embedder: str, dimension: int) -> str:
+    """The name of the collection of an embedder: readable at the front, different for different fingerprints.
+
+    >>> collection_name("wordllama-256@256:4f", 256)
+    'remanence-wordllama-256-256-fe0d53fa9c'
+    """
+    readable = re.sub(r"[^a-z0-9]+", "-", embedder.partition("@")[0].lower()).strip("-")[:40].strip("-")
+    digest = hashlib.sha256(embedder.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return f"remanence-{readable or 'embedder'}-{dimension}-{digest}"
+
+
+def folder_name(space: str) -> str:
+    """A name any file system takes, readable at the front, different for different spaces."""
+    readable = re.sub(r"[^a-z0-9]+", "-", space[:200].lower()).strip("-")[:40].strip("-")
+    return f"{readable or 'space'}-{hashlib.sha256(space.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

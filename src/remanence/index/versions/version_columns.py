@@ -1,0 +1,231 @@
+"""The columns of the catalog, with a value for each version: times, attributes and digests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.events import Remembered
+from remanence.index.arrays.columns import COLUMNS, GROWING, Column, SavedPart, split_bytes
+from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, from_micros, micros, window_to_micros
+
+_DIGEST_SIZE = 12
+_NO_DIGEST = bytes(_DIGEST_SIZE)
+_HEXADECIMAL = frozenset("0123456789abcdef")
+
+
+class VersionTimes(SavedPart):
+    """When each row was recorded and told, when it is valid and when it expires, in microseconds."""
+
+    _saved: ClassVar = dict.fromkeys(("_recorded", "_said", "_valid_from", "_valid_until", "_expires"), GROWING)
+
+    def __init__(self) -> None:
+        self._recorded, self._expires = Column(np.int64), Column(np.int64)
+        self._said = Column(np.int64)  # the time of a chat turn
+        self._valid_from, self._valid_until = Column(np.int64), Column(np.int64)
+        self._first_expiry = OPEN_END
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().load(arrays)
+        self._first_expiry = int(self._expires.values.min(initial=OPEN_END))
+
+    def apply(self, entries: Sequence[Entry], versions: Sequence[Remembered | None]) -> None:
+        """Add a row for each version."""
+        # Only `erase` removes the text of an entry, and it hides the memory in every view.
+        windows = [
+            (OPEN_START, OPEN_END) if remembered is None else window_to_micros(remembered.valid)
+            for remembered in versions
+        ]
+        expiries = [None if remembered is None else remembered.expires_at for remembered in versions]
+        turns = [None if remembered is None else remembered.turn for remembered in versions]
+        self._valid_from.extend([start for start, _ in windows])
+        self._valid_until.extend([end for _, end in windows])
+        ends = [OPEN_END if expiry is None else micros(expiry) for expiry in expiries]
+        self._first_expiry = min(self._first_expiry, *ends)
+        self._expires.extend(ends)
+        self._recorded.extend([micros(entry.at) for entry in entries])
+        self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
+
+    def recorded_at(self, row: int) -> datetime:
+        return from_micros(int(self._recorded.values[row]))
+
+    def recorded(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When each of these rows was recorded."""
+        return self._recorded.values[rows]
+
+    def recording_days(self) -> NDArray[np.datetime64]:
+        """The day (UTC) on which each row was recorded."""
+        return self._recorded.values.astype("M8[us]").astype("M8[D]")
+
+    def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The start of the window of each row; if that is open, when it was recorded."""
+        starts = self._valid_from.values[rows]
+        return np.where(starts == OPEN_START, self._recorded.values[rows], starts)
+
+    def turn_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The time of each row that is a chat turn; OPEN_START for others."""
+        return self._said.values[rows]
+
+    def mask_started_by(self, moment: datetime, text_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The rows that begin at a moment or earlier. Those without a date begin when their text was recorded, which is
+        that of `text_rows`."""
+        learned = self._recorded.values[text_rows]
+        starts = np.where(self._valid_from.values == OPEN_START, learned, self._valid_from.values)
+        # What had ended before it was learned has no known beginning.
+        mask: NDArray[np.bool_] = (starts <= micros(moment)) | (self._valid_until.values <= starts)
+        return mask
+
+    def mask_stated_since(self, moment: datetime) -> NDArray[np.bool_]:
+        """The rows that were told at this moment or later: for chat turns the time of the turn, for others when they
+        were recorded."""
+        stated_at = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
+        mask: NDArray[np.bool_] = stated_at >= micros(moment)
+        return mask
+
+    @property
+    def can_expire(self) -> bool:
+        """Whether any version has a time at which it expires, or did."""
+        return self._first_expiry < OPEN_END
+
+    def unexpired_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
+        """Which of these rows have not expired."""
+        return self._expires.values[rows] > micros(now)
+
+    def ended_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
+        """Which of these rows are no chat turns and were valid until an earlier moment."""
+        ended: NDArray[np.bool_] = self._valid_until.values[rows] <= micros(now)
+        ended &= self._said.values[rows] == OPEN_START
+        return ended
+
+    def remove_expired(self, mask: NDArray[np.bool_], now: datetime) -> None:
+        """Set the expired rows in a mask of all rows to False."""
+        if self._first_expiry <= micros(now):
+            mask &= self._expires.values > micros(now)
+
+    def valid_mask(self, during: Window) -> NDArray[np.bool_]:
+        """The rows that are valid at some time in a window."""
+        start, end = window_to_micros(during)
+        mask: NDArray[np.bool_] = (self._valid_from.values < end) & (self._valid_until.values > start)
+        return mask
+
+
+class RowAttributes(SavedPart):
+    """Kind, tags, importance, strength and trust by row."""
+
+    _saved: ClassVar = {"_tags": COLUMNS, **dict.fromkeys(("_importance", "_kind", "_strength", "_trust"), GROWING)}
+
+    def __init__(self) -> None:
+        self._kind = Column(np.int8)
+        self._importance, self._strength, self._trust = Column(np.float32), Column(np.float32), Column(np.float32)
+        self._tags: dict[str, Column] = {}  # by tag: its rows
+
+    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
+        """Add a row for each version, from `first` on."""
+        self._importance.extend([0.0 if remembered is None else remembered.importance for remembered in versions])
+        self._strength.extend([1.0 if remembered is None else remembered.strength for remembered in versions])
+        self._trust.extend([1.0 if remembered is None else remembered.trust for remembered in versions])
+        self._kind.extend([0 if remembered is None else MEMORY_KINDS.index(remembered.kind) for remembered in versions])
+        for row, version in enumerate(versions, first):
+            for tag in () if version is None else version.tags:
+                if tag not in self._tags:
+                    self._tags[tag] = Column(np.int64)
+                self._tags[tag].append(row)
+
+    def kinds(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        """The kind of each row, as its place in MEMORY_KINDS."""
+        return self._kind.values[rows]
+
+    def count_kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
+        counts = np.bincount(self._kind.values[rows], minlength=len(MEMORY_KINDS)).tolist()
+        return {kind: count for kind, count in zip(MEMORY_KINDS, counts, strict=True) if count}
+
+    def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self._importance.values[rows]
+
+    def strength(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The strength of each row, without what uses added."""
+        return self._strength.values[rows]
+
+    def trust(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """How far the source of each row is trusted, from 0 to 1."""
+        return self._trust.values[rows]
+
+    def trust_of(self, row: int) -> float:
+        return float(self._trust.values[row])
+
+    def mask_with_min_trust(self, min_trust: float) -> NDArray[np.bool_]:
+        """The rows that are trusted this far, at least."""
+        mask: NDArray[np.bool_] = self._trust.values >= np.float32(min_trust)
+        return mask
+
+    def mask_with_kinds_and_tags(self, kinds: Sequence[str] | None, tags: Sequence[str] | None) -> NDArray[np.bool_]:
+        """The rows of one of these kinds that have all of these tags."""
+        mask = np.ones(len(self._kind), np.bool_)
+        if kinds is not None:
+            wanted = np.isin(np.arange(len(MEMORY_KINDS)), [MEMORY_KINDS.index(kind) for kind in kinds])
+            mask &= wanted[self._kind.values]
+        for tag in tags or ():
+            tagged = np.zeros(len(mask), np.bool_)
+            if tag in self._tags:
+                tagged[self._tags[tag].values] = True
+            mask &= tagged
+        return mask
+
+
+class VersionDigests(SavedPart):
+    """The digest of the identity and of the content of each row: which memory a new text is a version of, and whether
+    it says anything new."""
+
+    _saved: ClassVar = dict.fromkeys(("_identities", "_contents"), GROWING)
+
+    def __init__(self) -> None:
+        self._identities, self._contents = Column(np.uint8, width=_DIGEST_SIZE), Column(np.uint8, width=_DIGEST_SIZE)
+        self._memory_of: dict[bytes, int] = {}  # by digest of the identity
+        self._unread_memories: NDArray[np.int64] | None = None  # of the loaded rows, until one is looked up
+
+    def load_memories(self, memories: NDArray[np.int64]) -> None:
+        """Find memories by the loaded digests. `memories` has the memory of each row."""
+        self._unread_memories = memories  # only writers need them
+
+    def apply(self, memories: Sequence[int], versions: Sequence[Remembered | None]) -> None:
+        """Add a row for each version, with the number of its memory."""
+        identities = [
+            _NO_DIGEST if remembered is None else _digest_bytes(remembered.identity) for remembered in versions
+        ]
+        by_identity = self._by_identity()
+        contents = [_NO_DIGEST if remembered is None else _digest_bytes(remembered.content) for remembered in versions]
+        self._identities.extend(_as_rows(identities))
+        self._contents.extend(_as_rows(contents))
+        by_identity.update(zip(identities, memories, strict=True))
+        by_identity.pop(_NO_DIGEST, None)
+
+    def memory_with_identity(self, identity: str) -> int | None:
+        """The number of the memory whose latest version has this identity, also of an erased one."""
+        return self._by_identity().get(_digest_bytes(identity))
+
+    def has_content(self, row: int, content: str) -> bool:
+        return bool(self._contents.values[row].tobytes() == _digest_bytes(content))
+
+    def _by_identity(self) -> dict[bytes, int]:
+        memories, self._unread_memories = self._unread_memories, None
+        if memories is not None:
+            digests = split_bytes(self._identities.values[: len(memories)], _DIGEST_SIZE)
+            self._memory_of = dict(zip(digests, memories.tolist(), strict=True))
+            self._memory_of.pop(_NO_DIGEST, None)
+        return self._memory_of
+
+
+def _digest_bytes(digest: str) -> bytes:
+    """The bytes that a digest spells; for one that this library did not make, a digest of it."""
+    if len(digest) == 2 * _DIGEST_SIZE and _HEXADECIMAL.issuperset(digest):
+        return bytes.fromhex(digest)
+    return blake2b(digest.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).digest()
+
+
+def _as_rows(digests: Sequence[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, _DIGEST_SIZE)

@@ -1,0 +1,276 @@
+"""The words signal: memories that share words with the question, weighted by how rare the words are.
+
+The scores are those of rank-bm25's `BM25Plus` with `delta=0`, so that a text without any of the words scores zero; the
+index is a subclass of it that grows. Statistics are taken over the texts that the view knows, so that what is learned
+later does not change past scores. A text without a word of the question also scores by a related one: "trip" for
+"journey".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.events import Remembered
+from remanence.index.arrays.columns import INTERNED, Column, Interner, run_starts, top_indices
+from remanence.index.words.bm25 import CorpusStatistics, GrowingBM25
+from remanence.language.lexicon.languages import ENGLISH, tokens_by_language
+from remanence.language.lexicon.thesaurus import related_words
+from remanence.ports import Stage
+from remanence.schema import Query, Ranking
+
+K1, B = 0.9, 0.5
+NEXT_TURN_SHARE = 0.5
+"""The share of a word's score that the next turn gets: an answer need not repeat the question."""
+RELATED_WORD_SHARE = 0.6
+"""The share of a word's score for a related word, times their similarity squared."""
+OTHER_LANGUAGE_SHARE = 0.005
+"""The share of texts in another language from which on a question is also asked in its forms."""
+_MAX_LISTED = 4
+_MANY = 64
+
+NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
+Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
+"""For each word the documents that contain it, sorted, and the turns that follow one."""
+RelatedMatches = dict[str, list[tuple[str, NDArray[np.int32]]]]
+"""For each word of the question the related words, and the documents that contain each."""
+_NO_DOCUMENTS = np.empty(0, np.int32)
+
+
+class Words:
+    """Memories by their words. A long text is several documents, one for each passage; the best passage counts."""
+
+    name = "words"
+    weight = 0.6
+    stage = Stage.FIND
+    needs_embedding = False
+    saves_stable_arrays = True
+
+    def __init__(self) -> None:
+        self._index = GrowingBM25(k1=K1, b=B, delta=0)
+        self._languages: Interner[str] = Interner()
+        self._language_of = Column(np.int8)
+        self._language_counts: list[int] = []  # texts in each language
+        self._row_of = Column(np.int32)
+        self._rows = 0
+
+    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
+        known = max(0, self._rows - first)
+        documents: list[list[str]] = []
+        languages: list[int] = []
+        rows: list[int] = []
+        for row, version in enumerate(versions[known:], first + known):
+            for words, language in passage_tokens(version):
+                documents.append(words)
+                number = self._languages.intern(language)
+                languages.append(number)
+                if number == len(self._language_counts):
+                    self._language_counts.append(0)
+                self._language_counts[number] += 1
+                rows.append(row)
+        if rows:
+            self._index.extend(documents)
+            self._language_of.extend(languages)
+            self._row_of.extend(rows)
+            self._rows = rows[-1] + 1
+
+    def rank(self, query: Query, limit: int) -> Ranking:
+        words, language = (query.terms, query.language) if query.terms else tokens_by_language(query.text)
+        terms = sorted(set(words))
+        if not terms:
+            return Ranking.abstain(self.name, "the question holds only stop words")
+        if not self._rows:
+            return Ranking.empty(self.name, "nothing is remembered yet")
+        corpus = self.corpus_statistics(query.visible)
+        terms = sorted({*terms, *self._other_forms(query, language, corpus)})
+        scores, matches = self.scores(terms, corpus, query.next_turns)
+        related = self._score_related(scores, terms, corpus, matches) if language == ENGLISH else {}
+        if not matches and not related:
+            return Ranking.empty(self.name, f"no memory holds {_join_words(terms)}")
+        rows, best = self._best_per_row(scores, query, self._kth_score(scores, matches, query.allowed, limit))
+        if not len(rows):
+            found = list(dict.fromkeys([*matches, *related]))
+            return Ranking.empty(self.name, f"no memory that may be returned holds {_join_words(found)}")
+        order = top_indices(best, limit)
+        if query.time_mask is not None:
+            inside = np.flatnonzero(query.time_mask[rows])
+            order = np.union1d(order, inside[top_indices(best[inside], limit // 2)])
+            order = order[top_indices(best[order], len(order))]
+        has_match = any(self._any_allowed(docs, query.allowed) for docs, _ in matches.values())
+        return Ranking(
+            self.name,
+            rows[order].tolist(),
+            best[order].tolist(),
+            # Related words alone are not a full match.
+            ceiling=None if has_match else float(best[order[0]]) / RELATED_WORD_SHARE,
+            explain_rows=lambda wanted: self._reasons(wanted, matches, related),
+        )
+
+    def _other_forms(self, query: Query, language: str, corpus: CorpusStatistics) -> Iterable[str]:
+        """The words of the question in the forms that they have in texts of other languages, if there are any: a name
+        has another stem in a text in Spanish, and the language of a short question may be unknown."""
+        names, counts, least = self._languages.values, self._language_counts, OTHER_LANGUAGE_SHARE * corpus.total
+        if not any(count > least and name != language for name, count in zip(names, counts, strict=True)):
+            return ()
+        if corpus.mask is not None:
+            counts = np.bincount(self._language_of.values[corpus.mask], minlength=len(names)).tolist()
+        others = [name for name, count in zip(names, counts, strict=True) if count > least and name != language]
+        return chain.from_iterable(map(query.terms_in, others))
+
+    def corpus_statistics(self, visible: NDArray[np.bool_]) -> CorpusStatistics:
+        return self._index.statistics(None if visible.all() else visible[self._row_of.values])
+
+    def scores(
+        self, terms: Sequence[str], corpus: CorpusStatistics, next_turns: NextTurns | None = None
+    ) -> tuple[NDArray[np.float64], Matches]:
+        """BM25 of every document for these words, and the documents that contain each. With `next_turns`, a turn also
+        gets a share of the words of the turn before it."""
+        scores = np.zeros(len(self._row_of), np.float64)
+        matches: Matches = {}
+        contains = np.zeros(len(self._row_of), np.bool_)
+        for word in terms:
+            docs, gains = self._index.gains(word, corpus)
+            if len(docs):
+                scores[docs] += gains
+                after: NDArray[np.integer[Any]] = docs[:0]
+                if next_turns is not None:
+                    after = self._next_turn_docs(docs, next_turns)
+                    contains[docs] = True
+                    new = np.flatnonzero((after >= 0) & ~contains[after])
+                    contains[docs] = False
+                    after = after[new]
+                    scores[after] += NEXT_TURN_SHARE * gains[new]
+                matches[word] = docs, after
+        return scores, matches
+
+    def _score_related(
+        self, scores: NDArray[np.float64], terms: Sequence[str], corpus: CorpusStatistics, matches: Matches
+    ) -> RelatedMatches:
+        """Add scores for words that are related to those of the question, in documents without the word itself; and
+        return which documents contain them. No related word counts more than the word of the question."""
+        related: RelatedMatches = {}
+        for word in terms:
+            own = matches[word][0] if word in matches else _NO_DOCUMENTS
+            most = corpus.idf(own) if len(own) else inf
+            before = scores[own]
+            for other, similarity in related_words(word):
+                if other in terms:
+                    continue
+                docs, _ = self._index.documents_with(other, corpus)
+                if len(docs):
+                    scores[docs] += RELATED_WORD_SHARE * similarity**2 * min(most, corpus.idf(docs))
+                    related.setdefault(word, []).append((other, docs))
+            scores[own] = before
+        return related
+
+    def _next_turn_docs(self, docs: NDArray[np.int32], next_turns: NextTurns) -> NDArray[np.integer[Any]]:
+        """The turn after each of these; -1 if there is none."""
+        if len(self._row_of) == self._rows:
+            return next_turns(docs)
+        rows = next_turns(self._row_of.values[docs])
+        # Only short turns have one, and each of those is one document.
+        return np.where(rows < 0, -1, self._row_of.values.searchsorted(rows))
+
+    def pack(self) -> None:
+        self._index.pack()
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        languages = {"languages": INTERNED.to_array(self._languages), "language_of": self._language_of.values}
+        return {**self._index.save(), **languages, "row_of": self._row_of.values, "rows": np.array([self._rows])}
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._index.load(arrays)
+        self._languages = INTERNED.from_array(arrays["languages"])
+        self._language_of = Column(np.int8, arrays["language_of"])
+        self._language_counts = np.bincount(arrays["language_of"], minlength=len(self._languages.values)).tolist()
+        self._row_of = Column(np.int32, arrays["row_of"])
+        self._rows = int(arrays["rows"][0])
+
+    def _kth_score(
+        self, scores: NDArray[np.float64], matches: Matches, allowed: NDArray[np.bool_], limit: int
+    ) -> float:
+        """A score that at least `limit` rows reach which may be returned; the others need not be looked at. It is the
+        lowest of the best among the documents with the rarest words, which are few and score high."""
+        if limit >= self._rows:
+            return 0.0
+        rarest: list[NDArray[np.int32]] = []
+        for docs, _ in sorted(matches.values(), key=lambda match: len(match[0])):
+            rarest.append(docs)
+            if len(docs) > _MANY * limit:
+                break  # no less than all the rest
+            best_scores = np.unique(np.concatenate(rarest))
+            best_scores = best_scores[allowed[self._row_of.values[best_scores]]]
+            best_scores = best_scores[run_starts(self._row_of.values[best_scores])]  # one of each row
+            if len(best_scores) >= limit:
+                return float(np.partition(scores[best_scores], len(best_scores) - limit)[len(best_scores) - limit])
+        return 0.0
+
+    def _any_allowed(self, docs: NDArray[np.int32], allowed: NDArray[np.bool_]) -> bool:
+        rows = self._row_of.values
+        return bool(allowed[rows[docs[:_MANY]]].any() or allowed[rows[docs[_MANY:]]].any())
+
+    def _best_per_row(
+        self, scores: NDArray[np.float64], query: Query, least: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The rows that may be returned and have at least this score, or any if they are from the time that is asked
+        for, with that of their best document."""
+        chosen = scores >= least if least > 0 else scores > 0
+        if least > 0 and query.time_mask is not None:
+            inside = np.flatnonzero(query.time_mask[self._row_of.values])
+            chosen[inside] = scores[inside] > 0
+        docs = np.flatnonzero(chosen)  # several times as fast on booleans as on numbers
+        rows = self._row_of.values[docs]
+        may_return = query.allowed[rows]
+        rows, found = rows[may_return], scores[docs[may_return]]
+        if len(self._row_of) == self._rows or not len(rows):
+            return rows, found
+        firsts = run_starts(rows)  # documents of one row are adjacent
+        return rows[firsts], np.maximum.reduceat(found, firsts)
+
+    def _reasons(self, rows: Sequence[int], matches: Matches, related: RelatedMatches) -> list[str]:
+        """For each of these rows the words that it contains, that the turn before it contains, and related ones."""
+        # Rows and documents are sorted, so the documents of a row are a range, and so are those of a posting.
+        # With another number type the posting would be copied for each look-up.
+        firsts, ends = (self._row_of.values.searchsorted(rows, side).astype(np.int32) for side in ("left", "right"))
+
+        def holds(docs: NDArray[np.int32]) -> list[bool]:
+            found: list[bool] = (docs.searchsorted(firsts) < docs.searchsorted(ends)).tolist()
+            return found
+
+        follows = np.zeros(len(self._row_of), np.bool_)
+        words = []
+        for word, (docs, after) in matches.items():
+            follows[after] = True
+            words.append((word, holds(docs), follows[firsts].tolist()))
+            follows[after] = False
+        others = [(word, other, holds(docs)) for word, found in related.items() for other, docs in found]
+        explanations = []
+        for place in range(len(rows)):
+            own = [word for word, contains, _ in words if contains[place]]
+            previous = [word for word, contains, after in words if after[place] and not contains[place]]
+            instead: dict[str, str] = {}
+            for word, other, contains in others:
+                if contains[place] and word not in own:
+                    instead.setdefault(word, f"'{other}' for '{word}'")
+            reasons = [f"holds {_join_words(own)}"] if own else []
+            reasons += [f"follows a turn that holds {_join_words(previous)}"] if previous else []
+            reasons += [f"says {', '.join(list(instead.values())[:_MAX_LISTED])}"] if instead else []
+            explanations.append(" and ".join(reasons))
+        return explanations
+
+
+def passage_tokens(version: Remembered | None) -> list[tuple[list[str], str]]:
+    """The words and the language of one version: of each passage, or of the text."""
+    if version is None:
+        return [([], ENGLISH)]
+    return [tokens_by_language(version.text[start:end]) for start, end in version.passages or [(None, None)]]
+
+
+def _join_words(words: Sequence[str]) -> str:
+    shown = ", ".join(f"'{word}'" for word in words[:_MAX_LISTED])
+    return shown + (" …" if len(words) > _MAX_LISTED else "")
