@@ -22,8 +22,8 @@ from pagerank import pagerank
 from remanence.index import SIGNALS
 from remanence.index.graph import entity_graph, graph_spread
 from remanence.index.words import words
-from remanence.read import fusion, query, rankings, recall
-from remanence.read.fusion import FusedRanking
+from remanence.recall import fusion, query, rankings, recall
+from remanence.recall.fusion import FusedRanking
 from remanence.schema import Ranking
 from remanence.testing.datasets import Conversation, EvalQuestion
 from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory

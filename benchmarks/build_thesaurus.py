@@ -1,6 +1,6 @@
 """Makes the thesaurus: words whose vectors in the default embedder's table are close to each other.
 
-    python benchmarks/build_thesaurus.py > src/remanence/language/lexicon/thesaurus.txt
+    python benchmarks/build_thesaurus.py > src/remanence/text/lexicon/thesaurus.txt
 
 Only words of the table in lower case: names are close to other names, and a question about Anna does not ask
 for Maria. Two words of which one begins with the other are forms or parts of one word.
@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from remanence.language.text import STOP_WORDS, TOKENIZER_VERSION, tokens
 from remanence.models.embedders import TABLE, StaticEmbedder, load_table
+from remanence.text.text import STOP_WORDS, TOKENIZER_VERSION, tokens
 
 MIN_SIMILARITY = 0.4
 MAX_RELATED = 5

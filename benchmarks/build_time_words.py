@@ -11,10 +11,10 @@ from pathlib import Path
 from dateparser.data.languages_info import language_order
 from dateparser.languages.loader import default_loader
 
-from remanence.language.lexicon.word_lists import FIRST_NAMES, is_common_word
-from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.time_translation import further_months
-from remanence.language.text import STOP_WORDS, split_words
+from remanence.text.lexicon.word_lists import FIRST_NAMES, is_common_word
+from remanence.text.temporal import time_vocabulary as vocab
+from remanence.text.temporal.time_translation import further_months
+from remanence.text.text import STOP_WORDS, split_words
 
 NAMES = (*vocab.MONTH_NAMES, *vocab.DAY_NAMES)
 SHORTEST = 4

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal import find_times, parse_window
 from remanence.schema import UTC, Window
+from remanence.text.temporal import find_times, parse_window
 
 SETS = ("temporal_recognizers", "temporal_duckling", "temporal_te3_platinum")
 DAY = timedelta(days=1)

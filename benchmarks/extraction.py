@@ -37,11 +37,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from remanence.language.claims.predicates import claim_key, claim_value
-from remanence.language.named_entities.name_rules import find_names
-from remanence.language.text import normalize_name
 from remanence.models.extractors import RuleExtractor, find_question_names
 from remanence.schema import Triple
+from remanence.text.claims.predicates import claim_key, claim_value
+from remanence.text.named_entities.name_rules import find_names
+from remanence.text.text import normalize_name
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 NOW = datetime(2026, 5, 20, tzinfo=timezone.utc)

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import remanence
-from remanence.language.text import normalize_name
 from remanence.models.extractors import RuleExtractor
 from remanence.testing import FakeClock
+from remanence.text.text import normalize_name
 
 CASES = Path(__file__).resolve().parent / "cases"
 NOW = datetime(2026, 6, 30, 12, tzinfo=timezone.utc)

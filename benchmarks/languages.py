@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import remanence
-from remanence.language.lexicon.languages import language_of
 from remanence.testing import HashingEmbedder
+from remanence.text.lexicon.languages import language_of
 
 CASES = Path(__file__).resolve().parent / "cases" / "languages.jsonl"
 Case = Mapping[str, str]

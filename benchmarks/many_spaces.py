@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import remanence
-from remanence.admin.overview import disk_usage, format_bytes
 from remanence.index.vectors.stores.edge import EdgeStore
 from remanence.index.vectors.stores.exact import ExactStore
 from remanence.ports import Vector, VectorStore
 from remanence.testing.vector_store_contract import unit_vectors
+from remanence.transfer.overview import disk_usage, format_bytes
 
 PEOPLE = ("Alice", "Bob", "Carol", "Dave", "Erin", "Frank", "Grace", "Heidi", "Ivan", "Judy")
 TOWNS = ("Porto", "Lisbon", "Berlin", "Paris", "Rome", "Oslo", "Madrid", "Vienna", "Prague", "Dublin")

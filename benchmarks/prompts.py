@@ -26,7 +26,7 @@ import numpy as np
 import remanence
 from remanence.adapters import recall_for_prompt
 from remanence.models.message_words import need_of_memory
-from remanence.write.message_analysis import analyze_for_recall
+from remanence.remember.message_analysis import analyze_for_recall
 
 CASES = Path(__file__).resolve().parent / "cases"
 ROUNDS = 2

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.language.text import tokens
 from remanence.schema import UTC
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
 from remanence.testing.recall_evaluation import RANKING_DEPTH, SystemFactory
+from remanence.text.text import tokens
 
 # They would call home otherwise.
 os.environ |= {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "LANGSMITH_TRACING": "false"}

@@ -11,8 +11,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.language.lexicon.thesaurus import thesaurus_lines
-from remanence.language.text import STOP_WORDS
+from remanence.text.lexicon.thesaurus import thesaurus_lines
+from remanence.text.text import STOP_WORDS
 
 DIMENSION = 256
 NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)

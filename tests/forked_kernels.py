@@ -22,7 +22,7 @@ from jupyter_client.provisioning import LocalProvisioner
 _PROGRAM = """
 import gc, json, os, sys
 import ipykernel.kernelapp, ipykernel.zmqshell, onnxruntime, tokenizers
-import remanence.api.opening, remanence.api.space, remanence.index.engine.engine, remanence.models.extractors
+import remanence.space.opening, remanence.space.space, remanence.index.engine.engine, remanence.models.extractors
 import remanence.models.embedders, remanence.index.vectors.stores.exact, remanence.testing.fakes
 
 gc.freeze()  # the pages of what is imported stay shared

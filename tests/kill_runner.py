@@ -22,9 +22,9 @@ from typing import Any
 
 import remanence
 from remanence import InvalidInput, Space
-from remanence.admin import import_file
 from remanence.ledger import open_ledger
 from remanence.testing import HashingEmbedder
+from remanence.transfer import import_file
 from warm_process import WarmProcess
 
 FORKING = """

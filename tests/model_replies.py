@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from remanence import Memory
-from remanence.language.rule_extractor import RuleExtractor
 from remanence.ports import ExtractionResult, Fact, Utterance
 from remanence.testing.fakes import facts_reply
+from remanence.text.rule_extractor import RuleExtractor
 
 GOOD_REPLY = '{"facts": [{"text": "Alice lives in Porto.", "kind": "semantic"}]}'
 _WRONG_TYPES = facts_reply({"text": 7, "kind": ["?"], "names": {"a": 1}, "triples": "none", "quotation": {"x": None}})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence.write.message_analysis import analyze_for_recall, analyze_message
+from remanence.remember.message_analysis import analyze_for_recall, analyze_message
 
 
 @pytest.mark.parametrize(

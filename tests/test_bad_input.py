@@ -23,11 +23,11 @@ import pytest
 import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
 from remanence.index.engine.engine import Engine
-from remanence.language.rule_extractor import RuleExtractor
 from remanence.ledger import tables
 from remanence.ports import Vector
 from remanence.schema import UTC, Extraction
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.rule_extractor import RuleExtractor
 from warm_process import WarmProcess
 
 Reopen = Callable[..., Space]
@@ -848,7 +848,7 @@ def test_of_many_rows_the_stored_ones_are_counted(
     home: Path, reopen: Reopen, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
     """Rows are stored 250 at a time, so that a full disk may be met with some of them stored."""
-    monkeypatch.setattr("remanence.write.bulk.can_extract_in_parallel", lambda extractor, count: count > 1_000)
+    monkeypatch.setattr("remanence.remember.bulk.can_extract_in_parallel", lambda extractor, count: count > 1_000)
     space = reopen()
     append, calls = Engine.append, list[Any]()
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import Space, Triple
-from remanence.language import claims as claims_package
-from remanence.language.claims.predicates import claim_key, claim_value
-from remanence.language.rule_extractor import RuleExtractor
 from remanence.testing import FakeClock
+from remanence.text import claims as claims_package
+from remanence.text.claims.predicates import claim_key, claim_value
+from remanence.text.rule_extractor import RuleExtractor
 
 NOW = datetime(2026, 4, 15, tzinfo=timezone.utc)
 RULES = RuleExtractor()

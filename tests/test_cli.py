@@ -18,12 +18,12 @@ from typing import Any, get_args
 import pytest
 
 import remanence
-from remanence.admin.overview import LISTED_STATUSES
-from remanence.api.view import Include
 from remanence.cli import main
 from remanence.cli.demo import STORY
 from remanence.cli.parser import make_parser
 from remanence.schema import LINK_KINDS, MEMORY_KINDS
+from remanence.space.view import Include
+from remanence.transfer.overview import LISTED_STATUSES
 from remanence.upkeep.pipeline import DEFAULT_STEPS
 
 Run = Callable[..., str]

@@ -11,7 +11,7 @@ import pytest
 import remanence
 from remanence.cli import admin_commands, main
 from remanence.errors import LedgerUnavailable
-from remanence.write.jobs import JobQueue
+from remanence.remember.jobs import JobQueue
 
 Run = Callable[..., str]
 

@@ -11,8 +11,8 @@ from remanence.events import Remembered
 from remanence.index.engine.identity import content_digest, turn_identity
 from remanence.index.index import memory_from_entry
 from remanence.ledger.codec import decode, encode
+from remanence.remember.resolve_identity import _with_memory_and_turn
 from remanence.schema import Entry, Memory, Mention, Triple, Turn, Window
-from remanence.write.resolve_identity import _with_memory_and_turn
 
 UTC = timezone.utc
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 import remanence
 from examples import examples
 from remanence import InvalidInput, NotFound, Space
-from remanence.api.facets.entity_facet import MAX_ALIASES
 from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
 from remanence.index.names.entity_records import entity_id
 from remanence.index.names.name_similarity import name_similarity
-from remanence.language.text import normalize_name, text_hash
 from remanence.schema import UTC, Alias, Entity, Entry, Window
+from remanence.space.facets.entity_facet import MAX_ALIASES
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.text import normalize_name, text_hash
 
 Reopen = Callable[..., Space]
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence.errors import InvalidInput
-from remanence.language.named_entities.name_rules import find_names
-from remanence.language.rule_extractor import MAX_MENTIONS
 from remanence.models.extractors import SELF, RuleExtractor, find_question_names, resolve_extractor, speaker_name
 from remanence.schema import Extraction, Mention, Window
+from remanence.text.named_entities.name_rules import find_names
+from remanence.text.rule_extractor import MAX_MENTIONS
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)
 

@@ -237,7 +237,7 @@ READ_ONLY = """
 import os, sys
 import igraph, qdrant_edge
 import remanence
-from remanence.api import opening
+from remanence.space import opening
 from remanence.index.engine import engine
 from remanence.ledger.sqlite_backend import sqlite_ledger
 from remanence.models import embedders as checked

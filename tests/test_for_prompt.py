@@ -9,12 +9,12 @@ import pytest
 import remanence
 from remanence import Hit, InvalidInput, Memory, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
-from remanence.api.for_prompt import distinct_hits
-from remanence.language.repetition import drop_repeated
 from remanence.models.message_words import need_of_memory
 from remanence.models.readers import READER_VARIABLE
+from remanence.space.for_prompt import distinct_hits
 from remanence.testing import FakeClock, ScriptedModel
 from remanence.testing.fakes import facts_reply
+from remanence.text.repetition import drop_repeated
 
 FACT = "I'm allergic to peanuts."
 ASKINGS = (

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import remanence
 from remanence import Space, frame
 from remanence.cli import main
-from remanence.language.framing import plain_line
-from remanence.language.hidden_characters import escape_terminal, strip_hidden
 from remanence.models.llm_extractor import json_lines
-from remanence.read.answer import Recall
+from remanence.recall.answer import Recall
 from remanence.schema import Hit, Memory
+from remanence.text.framing import plain_line
+from remanence.text.hidden_characters import escape_terminal, strip_hidden
 
 INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u180e\u200b\u200c\u200d\u200e\u202e\u2060\u2066\u3164\ufe00\ufe0f\ufeff"

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 import remanence
-from remanence.admin.imports import json_files
-from remanence.admin.imports.importing import ImportReport
 from remanence.cli import main
 from remanence.testing import FakeClock
+from remanence.transfer.imports import json_files
+from remanence.transfer.imports.importing import ImportReport
 
 DATA = Path(__file__).parent / "imports"
 UTC = timezone.utc

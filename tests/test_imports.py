@@ -72,7 +72,7 @@ def test_a_first_recall_loads_nothing_that_only_others_need() -> None:
     """An event loop and HTTP are for those who use them."""
     loaded = set(run(ASK).split())
 
-    assert "remanence.read.recall" in loaded
+    assert "remanence.recall.recall" in loaded
     assert not loaded & {"asyncio", "http.client", "ssl", "urllib.request"}
 
 

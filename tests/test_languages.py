@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
-from remanence.language.lexicon.languages import language_of, tokens_by_language
-from remanence.language.text import function_words, split_words, tokens
 from remanence.testing import HashingEmbedder
+from remanence.text.lexicon.languages import language_of, tokens_by_language
+from remanence.text.text import function_words, split_words, tokens
 
 CASES_FILE = Path(__file__).parents[1] / "benchmarks" / "cases" / "languages.jsonl"
 CASES = [json.loads(line) for line in CASES_FILE.read_text("utf-8").splitlines()]
@@ -159,7 +159,7 @@ def test_words_of_other_scripts(text: str, expected: list[str]) -> None:
 def test_help_is_quick_and_loads_no_tables() -> None:
     """What tells languages is read with the first text, not before."""
     code = (
-        "import sys, remanence.cli, remanence.language.lexicon.languages as languages;"
+        "import sys, remanence.cli, remanence.text.lexicon.languages as languages;"
         "print(languages._known_words.cache_info().currsize, 'numpy' in sys.modules, 'dateparser' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import pytest
 
 from remanence import Hit, Memory, Space, frame, memories_used
 from remanence.adapters import quoted_hits, reinforce
-from remanence.language.framing import hit_as_json_line
+from remanence.text.framing import hit_as_json_line
 
 
 def both(space: Space, porto: Memory, nuts: Memory) -> list[Hit]:

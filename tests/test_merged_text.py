@@ -10,11 +10,11 @@ import pytest
 
 import remanence
 from model_replies import UNUSABLE_REPLIES
-from remanence.api.facets.upkeep_facet import Upkeep
-from remanence.language.rule_extractor import RuleExtractor
 from remanence.models.llm_extractor import PROMPT_VERSION, LLMExtractor
+from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.testing.fakes import HungModel, ScriptedModel
+from remanence.text.rule_extractor import RuleExtractor
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
 from remanence.upkeep.steps.merged_text import MAX_FAILURES, TextMerger, merge_sentences
 from test_llm import as_chat_model, as_function, as_llama_llm

@@ -14,10 +14,10 @@ import pytest
 import remanence
 from remanence import Space, View
 from remanence.index.engine.row_filter import RecallOptions, RowFilter
-from remanence.read.receipts import CheckedOptions, Receipt
+from remanence.recall.receipts import CheckedOptions, Receipt
+from remanence.remember.validate import Draft
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.payloads.requests import AddRequest, ListRequest, RecallBody
-from remanence.write.validate import Draft
 
 SOURCES = Path(remanence.__file__).parent
 OPTIONS = {field.name: field.default for field in fields(RecallOptions)}
@@ -74,5 +74,5 @@ def test_a_filter_is_named_in_two_files(option: str) -> None:
         if re.search(rf"^\s+{option}\b.*=|[\"']{option}[\"']", path.read_text("utf-8"), re.MULTILINE)
     }
 
-    assert {"index/engine/row_filter.py", "api/view.py"} <= naming
+    assert {"index/engine/row_filter.py", "space/view.py"} <= naming
     assert not {path for path in naming if path.startswith(("service/", "cli/", "adapters/"))}

@@ -10,10 +10,10 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Space
-from remanence.language.rule_extractor import RuleExtractor
+from remanence.remember import parallel_extraction
+from remanence.remember.parallel_extraction import ParallelExtractor
 from remanence.testing import FakeClock
-from remanence.write import parallel_extraction
-from remanence.write.parallel_extraction import ParallelExtractor
+from remanence.text.rule_extractor import RuleExtractor
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 PEOPLE = ("Alice", "Bob", "Carol", "Dora", "Emil")
@@ -39,7 +39,7 @@ def filled(monkeypatch: pytest.MonkeyPatch, least: int) -> list[tuple[Any, ...]]
 
 def test_what_a_child_process_reads_is_what_is_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names, claims, times, turns and repetitions are the same."""
-    monkeypatch.setattr("remanence.write.bulk._SLICE", 70)
+    monkeypatch.setattr("remanence.remember.bulk._SLICE", 70)
 
     assert filled(monkeypatch, 300) == filled(monkeypatch, 10_000)
 
@@ -79,7 +79,7 @@ def test_nothing_is_stored_if_a_date_of_a_late_row_is_wrong(
 ) -> None:
     """Although the first rows could be stored before the last one is prepared."""
     monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", 10)
-    monkeypatch.setattr("remanence.write.bulk._SLICE", 5)
+    monkeypatch.setattr("remanence.remember.bulk._SLICE", 5)
 
     with pytest.raises(InvalidInput, match="row 20"):
         space.add_many([*rows(19), {"text": "Late.", **wrong}])
@@ -91,7 +91,7 @@ def test_nothing_is_stored_if_a_date_of_a_late_row_is_wrong(
 def test_the_progress_counts_all_rows(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if they are stored in slices."""
     monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", 10)
-    monkeypatch.setattr("remanence.write.bulk._SLICE", 10)
+    monkeypatch.setattr("remanence.remember.bulk._SLICE", 10)
     seen: list[tuple[int, int]] = []
     space.add_many(rows(25), progress=lambda done, total: seen.append((done, total)))
 

@@ -72,7 +72,7 @@ class TestVectorsSignal(SignalContract):
     embedder = HashingEmbedder(32)
 
     def make(self) -> Vectors:
-        from remanence.language.text import text_hash
+        from remanence.text.text import text_hash
 
         texts = [version.text for version in self.versions() if version is not None]
         made = {text_hash(text): row for text, row in zip(texts, self.embedder.embed(texts), strict=True)}

@@ -259,7 +259,7 @@ def test_what_another_process_embeds_later_is_noticed(home: Path, monkeypatch: p
             index.catch_up()
             embed_descriptions(engine, space)
 
-        monkeypatch.setattr("remanence.api.facets.entity_facet.embed_descriptions", late)
+        monkeypatch.setattr("remanence.space.facets.entity_facet.embed_descriptions", late)
         theirs.entities.register("AlphaOne", aliases=["AO"])
         deadline = time.monotonic() + 30
         while index.missing_descriptions and time.monotonic() < deadline:

@@ -13,13 +13,13 @@ from starlette.testclient import TestClient
 
 import remanence
 from remanence import Memory, Space
-from remanence.language.rule_extractor import RuleExtractor
 from remanence.models.readers import SmallReader
 from remanence.ports import ListReading, ReaderLine
-from remanence.read.topics import load_topics
+from remanence.recall.topics import load_topics
 from remanence.schema import ExtractionResult, Fact, Utterance
 from remanence.testing import FakeClock, HashingEmbedder, ScriptedModel
 from remanence.testing.fakes import facts_reply
+from remanence.text.rule_extractor import RuleExtractor
 from remanence_server import ServerSettings, create_app
 from remote import connected
 

@@ -22,9 +22,9 @@ from remanence import Space
 from remanence.events import Remembered
 from remanence.index.times import Times
 from remanence.index.words.words import K1, B, Words, passage_tokens
-from remanence.language.text import tokens
 from remanence.schema import EPOCH, Query, Window
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.text import tokens
 
 PEOPLE = ["Alice", "Bob", "Carol", "Dan"]
 PLACES = ["Porto", "Lisbon", "Faro", "the harbour"]

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import remanence
-from remanence.api.facets.admin_facet import Admin
-from remanence.api.facets.audit_facet import Audit
-from remanence.api.facets.entity_facet import Entities
-from remanence.api.facets.graph_facet import Graph
-from remanence.api.facets.job_facet import Jobs
-from remanence.api.facets.upkeep_facet import Upkeep
+from remanence.space.facets.admin_facet import Admin
+from remanence.space.facets.audit_facet import Audit
+from remanence.space.facets.entity_facet import Entities
+from remanence.space.facets.graph_facet import Graph
+from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.upkeep_facet import Upkeep
 
 _FACETS = (Admin, Audit, Entities, Graph, Jobs, Upkeep)
 _NO_RESULT = ("None", "NoReturn", inspect.Signature.empty)

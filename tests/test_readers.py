@@ -18,8 +18,8 @@ from remanence import Evidence, Hit, Memory
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import LINE_WORDS, MAX_LINES, as_line, excerpt
 from remanence.ports import ListReading, ReaderLine
-from remanence.read.question import parse_question
-from remanence.read.reading import read_hits
+from remanence.recall.question import parse_question
+from remanence.recall.reading import read_hits
 from remanence.schema import UTC
 from remanence.testing import FakeClock, ReaderContract
 from remanence.testing.fakes import HashingEmbedder

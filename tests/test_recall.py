@@ -25,7 +25,7 @@ from remanence import Recall, Space
 from remanence.events import Remembered
 from remanence.index.graph.graph_spread import WalkScores
 from remanence.index.times import Times
-from remanence.read.fusion import fuse, normalize_scores
+from remanence.recall.fusion import fuse, normalize_scores
 from remanence.schema import UTC, Query, Ranking, Window
 from remanence.testing import FakeClock, HashingEmbedder
 

@@ -10,8 +10,8 @@ import remanence
 from remanence import Space
 from remanence.adapters import recall_for_prompt
 from remanence.models.readers import READER_VARIABLE
-from remanence.read.question import is_follow_up
-from remanence.read.referents import find_referent, is_about_other, is_about_user
+from remanence.recall.question import is_follow_up
+from remanence.recall.referents import find_referent, is_about_other, is_about_user
 from remanence.schema import SELF, Memory, Turn
 
 

@@ -14,9 +14,9 @@ import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.index.claims import claim_view
 from remanence.index.claims.intervals import TimedClaim, classify_disagreement, merge_same_value, resolve_single_valued
-from remanence.language.temporal import parse_moment
 from remanence.schema import OPEN_END, OPEN_START, Relation
 from remanence.testing import FakeClock
+from remanence.text.temporal import parse_moment
 
 Reopen = Callable[..., Space]
 

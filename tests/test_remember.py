@@ -21,10 +21,10 @@ from remanence import Memory, Space, Triple, Window
 from remanence.errors import JobFailed
 from remanence.events import Extracted, Linked, Worked
 from remanence.ports import Extraction, ExtractionResult, Fact, FactEffect, Utterance
+from remanence.remember import jobs
+from remanence.remember.known_facts import MAX_KNOWN
 from remanence.schema import UTC
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.write import jobs
-from remanence.write.known_facts import MAX_KNOWN
 from warm_process import WarmProcess
 
 Reopen = Callable[..., Space]
@@ -692,7 +692,7 @@ def test_a_job_that_keeps_failing_is_given_up_and_says_so(clock: FakeClock, monk
     with remanence.open(
         None, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[PORTO]]), worker=False
     ) as space:
-        monkeypatch.setattr("remanence.write.remember.store_facts", _full)
+        monkeypatch.setattr("remanence.remember.remember.store_facts", _full)
         job = space.remember(CHAT, wait=False)
         for _ in range(5):
             assert space.jobs.run_due() == 1

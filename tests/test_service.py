@@ -18,7 +18,6 @@ from pydantic import ValidationError
 import remanence
 from model_replies import USER_FACTS
 from remanence import InvalidInput, NotFound, Space
-from remanence.api.facets.graph_facet import Graph
 from remanence.cli.parser import make_parser
 from remanence.index.index import Index
 from remanence.service.endpoints import (
@@ -38,6 +37,7 @@ from remanence.service.payloads import base_requests, graph_requests
 from remanence.service.payloads import requests as ask
 from remanence.service.payloads.answers import HitAnswer, RecallAnswer
 from remanence.service.payloads.graph_answers import HistoryEventAnswer
+from remanence.space.facets.graph_facet import Graph
 from remanence.testing import FakeClock
 
 

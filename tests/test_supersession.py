@@ -13,9 +13,9 @@ import pytest
 import remanence
 from remanence import Recall, Space
 from remanence.errors import ProjectionStale
-from remanence.language.text import text_hash
 from remanence.schema import Entry
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.text import text_hash
 
 Reopen = Callable[..., Space]
 WHERE = "Where does Alice live?"

@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 import remanence
 from examples import examples
 from remanence.errors import InvalidInput
-from remanence.language.temporal import (
+from remanence.schema import UTC, Window
+from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.temporal import (
     TimePhrase,
     find_stated_times,
     find_times,
@@ -26,9 +28,7 @@ from remanence.language.temporal import (
     parse_stated_window,
     parse_window,
 )
-from remanence.language.temporal.time_translation import _codes, _find, _language
-from remanence.schema import UTC, Window
-from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.temporal.time_translation import _codes, _find, _language
 
 NOW = datetime(2023, 6, 21, 15, 30, tzinfo=UTC)  # a Wednesday
 
@@ -392,7 +392,7 @@ def test_a_parameter_is_read_or_refused(text: str) -> None:
 @pytest.mark.slow
 def test_a_long_text_costs_no_more_than_its_length(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many almost-times are done in a second of processor time, and the rest of a very long text is not read."""
-    monkeypatch.setattr("remanence.language.temporal.time_parsing._MAX_TEXT", 25_000)
+    monkeypatch.setattr("remanence.text.temporal.time_parsing._MAX_TEXT", 25_000)
     started = time.process_time()
     assert find_times(text * (250_000 // len(text)), NOW) == []
     assert time.process_time() - started < 5
@@ -401,7 +401,7 @@ def test_a_long_text_costs_no_more_than_its_length(text: str, monkeypatch: pytes
 def test_dateparser_is_imported_only_when_needed() -> None:
     """Half a second that most questions never need."""
     code = (
-        "import sys; from datetime import datetime; from remanence.language.temporal import find_times;"
+        "import sys; from datetime import datetime; from remanence.text.temporal import find_times;"
         "find_times('last May, on 3 June 2022', datetime(2023, 1, 1)); assert 'dateparser' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -409,7 +409,7 @@ def test_dateparser_is_imported_only_when_needed() -> None:
 
 def test_an_english_text_does_not_load_every_language() -> None:
     code = (
-        "import sys; from datetime import datetime; from remanence.language.temporal import find_stated_times;"
+        "import sys; from datetime import datetime; from remanence.text.temporal import find_stated_times;"
         "find_stated_times('We got 12 Rugelach 2019 tins.', datetime.now()); assert 'dateparser' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

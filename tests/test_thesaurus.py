@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from remanence.language.lexicon.thesaurus import THESAURUS_FILE, related_words
-from remanence.language.text import TOKENIZER_VERSION, tokens
 from remanence.models.embedders import StaticEmbedder
+from remanence.text.lexicon.thesaurus import THESAURUS_FILE, related_words
+from remanence.text.text import TOKENIZER_VERSION, tokens
 
 BUILD_SCRIPT = Path(__file__).parents[1] / "benchmarks" / "build_thesaurus.py"
 

@@ -26,15 +26,15 @@ from hypothesis import strategies as st
 import remanence
 from examples import examples
 from remanence import InvalidInput, Space
-from remanence.admin import import_vectors
-from remanence.admin.jsonlines import JsonLinesReader, JsonLinesWriter
 from remanence.cli import main
 from remanence.errors import LedgerError, LedgerTooNew, LedgerUnavailable
 from remanence.events import Emptied, Event, Remembered, Served
-from remanence.language.text import text_hash
 from remanence.ledger.codec import event_kind, remap_positions
 from remanence.schema import Window
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.text import text_hash
+from remanence.transfer import import_vectors
+from remanence.transfer.jsonlines import JsonLinesReader, JsonLinesWriter
 
 Opener = Callable[..., Space]
 LINK = {"link": "l", "source": "a", "target": "b"}
@@ -475,8 +475,8 @@ class TestMeanwhile:
     @pytest.fixture(autouse=True)
     def short_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """What happens between batches of a hundred lines is what happens between batches of a thousand."""
-        monkeypatch.setattr("remanence.admin.export_file.BATCH_SIZE", 100)
-        monkeypatch.setattr("remanence.admin.import_file._CHUNK_LINES", 100)
+        monkeypatch.setattr("remanence.transfer.export_file.BATCH_SIZE", 100)
+        monkeypatch.setattr("remanence.transfer.import_file._CHUNK_LINES", 100)
 
     def test_a_file_is_there_whole_or_not_at_all(self, lived: Space, tmp_path: Path) -> None:
         """Who is interrupted leaves the file of before, and nothing beside it."""

@@ -14,8 +14,8 @@ from model_replies import FactsByQuotation
 from remanence import InvalidInput, NotFound, Space, TrustRules
 from remanence.errors import LedgerTampered, MissingExtra
 from remanence.events import Forgotten
-from remanence.language.redaction import redact
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.redaction import redact
 
 QUESTION = "Where does Alice live?"
 MOVES = FactsByQuotation(

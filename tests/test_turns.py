@@ -11,7 +11,7 @@ import pytest
 
 import remanence
 from remanence import Memory, Recall, Space
-from remanence.read.question import parse_question
+from remanence.recall.question import parse_question
 from remanence.testing import FakeClock, HashingEmbedder
 
 if TYPE_CHECKING:

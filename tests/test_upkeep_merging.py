@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import remanence
 from examples import examples
 from remanence import InvalidInput
-from remanence.language.text import split_sentences
 from remanence.testing import FakeClock
+from remanence.text.text import split_sentences
 from remanence.upkeep.steps import discovery, memory_clusters
 from remanence.upkeep.steps.merged_text import merge_sentences, sentence_key
 

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from typing import IO, Any
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_IMPORTED = """igraph psycopg qdrant_edge remanence.api.opening remanence.api.space remanence.index.engine.engine
+_IMPORTED = """igraph psycopg qdrant_edge remanence.space.opening remanence.space.space remanence.index.engine.engine
     remanence.ledger.postgres_backend.postgres_ledger remanence.ledger.sqlite_backend.sqlite_ledger
     remanence.models.embedders remanence.models.extractors remanence.index.vectors.stores.edge
     remanence.index.vectors.stores.exact remanence.testing.fakes""".split()

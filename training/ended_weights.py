@@ -1,4 +1,4 @@
-"""Learn `src/remanence/read/ended_weights.tsv`: which of the memories of a profile have ended by now.
+"""Learn `src/remanence/recall/ended_weights.tsv`: which of the memories of a profile have ended by now.
 
     python -m training.ended_weights ../shared/chats/c.jsonl training/projects/a.jsonl            writes the weights
     python -m training.ended_weights ../shared/chats/c.jsonl training/projects/a.jsonl --check    only says how well
@@ -22,9 +22,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import remanence
-from remanence.read.profile import _KEPT, _by_topic, _Kept, _told_memories
-from remanence.read.standing import WEIGHTS, ended_features
-from remanence.read.topics import PERSON, PROJECT, load_topics
+from remanence.recall.profile import _KEPT, _by_topic, _Kept, _told_memories
+from remanence.recall.standing import WEIGHTS, ended_features
+from remanence.recall.topics import PERSON, PROJECT, load_topics
 from remanence.schema import UTC
 
 

@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 from training.material.files import DEVELOPMENT_SETS, PUBLIC_QUESTIONS
 from training.material.questions import read_questions
 
-from remanence.read.question import in_first_person
+from remanence.recall.question import in_first_person
 
 SHARES = {
     "matters": 8, "worlds": 3, "talks": 3, "friendsqa": 2, "molweni": 1, "qmsum": 1, "realmem": 1, "squad": 3,

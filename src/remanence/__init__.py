@@ -23,28 +23,19 @@ from remanence.errors import NotFound as NotFound
 from remanence.errors import RemanenceError as RemanenceError
 
 if TYPE_CHECKING:
-    from remanence.admin.overview import Stats as Stats
-    from remanence.api.file_memory.file_store import FileStore as FileStore
-    from remanence.api.file_memory.file_store import StoredFile as StoredFile
-    from remanence.api.file_memory.memory_files import MemoryFiles as MemoryFiles
-    from remanence.api.opening import aopen as aopen
-    from remanence.api.opening import import_ as import_
-    from remanence.api.opening import migrate as migrate
-    from remanence.api.opening import open as open
-    from remanence.api.opening import reembed as reembed
-    from remanence.api.space import Space as Space
-    from remanence.api.view import View as View
     from remanence.graph.diff import Diff as Diff
     from remanence.graph.history import HistoryEvent as HistoryEvent
     from remanence.graph.traversal import Subgraph as Subgraph
     from remanence.index.engine.trust import TrustRules as TrustRules
     from remanence.index.vectors.stores.qdrant_settings import QdrantSettings as QdrantSettings
-    from remanence.language.framing import frame as frame
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
-    from remanence.read.answer import Recall as Recall
-    from remanence.read.memories_used import memories_used as memories_used
-    from remanence.read.profile import Profile as Profile
-    from remanence.read.receipts import Receipt as Receipt
+    from remanence.recall.answer import Recall as Recall
+    from remanence.recall.memories_used import memories_used as memories_used
+    from remanence.recall.profile import Profile as Profile
+    from remanence.recall.receipts import Receipt as Receipt
+    from remanence.remember.jobs import Job as Job
+    from remanence.remember.message_analysis import analyze_for_recall as analyze_for_recall
+    from remanence.remember.message_analysis import analyze_message as analyze_message
     from remanence.schema import Change as Change
     from remanence.schema import Entity as Entity
     from remanence.schema import Evidence as Evidence
@@ -58,10 +49,19 @@ if TYPE_CHECKING:
     from remanence.schema import Window as Window
     from remanence.schema.version import __version__ as __version__
     from remanence.service.client.remote_space import connect as connect
+    from remanence.space.file_memory.file_store import FileStore as FileStore
+    from remanence.space.file_memory.file_store import StoredFile as StoredFile
+    from remanence.space.file_memory.memory_files import MemoryFiles as MemoryFiles
+    from remanence.space.opening import aopen as aopen
+    from remanence.space.opening import import_ as import_
+    from remanence.space.opening import migrate as migrate
+    from remanence.space.opening import open as open
+    from remanence.space.opening import reembed as reembed
+    from remanence.space.space import Space as Space
+    from remanence.space.view import View as View
+    from remanence.text.framing import frame as frame
+    from remanence.transfer.overview import Stats as Stats
     from remanence.upkeep.settings import UpkeepSettings as UpkeepSettings
-    from remanence.write.jobs import Job as Job
-    from remanence.write.message_analysis import analyze_for_recall as analyze_for_recall
-    from remanence.write.message_analysis import analyze_message as analyze_message
 
 _NAMES = {
     "admin.overview": "Stats",

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
-from remanence.language.framing import CLOSE_TAG, OPEN_TAG
+from remanence.text.framing import CLOSE_TAG, OPEN_TAG
 
 
 class Actor(BaseChatModel):

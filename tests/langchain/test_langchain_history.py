@@ -27,7 +27,7 @@ from langchain_models import Actor
 
 from langchain_remanence import RemanenceChatMessageHistory, RemanenceStore, forget_user
 from remanence import InvalidInput, NotFound, Space
-from remanence.api.facets.audit_facet import AuditView
+from remanence.space.facets.audit_facet import AuditView
 from remanence.testing import FakeClock
 from warm_process import WarmProcess
 

@@ -22,8 +22,8 @@ from pydantic import BaseModel
 import remanence
 from langchain_remanence import RemanenceMiddleware
 from remanence import InvalidInput, Space
-from remanence.api.facets.upkeep_facet import Upkeep
-from remanence.language.framing import CLOSE_TAG, OPEN_TAG
+from remanence.space.facets.upkeep_facet import Upkeep
+from remanence.text.framing import CLOSE_TAG, OPEN_TAG
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
 LOOK_UP = AIMessage("Let me see.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])

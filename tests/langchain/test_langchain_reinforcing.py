@@ -16,7 +16,7 @@ from langchain_models import WAYS, Actor, Parrot, asked, recalled, run
 
 from langchain_remanence import RemanenceMemory, RemanenceMiddleware
 from remanence import Memory, Space
-from remanence.api.facets.upkeep_facet import Upkeep
+from remanence.space.facets.upkeep_facet import Upkeep
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
 

@@ -14,7 +14,7 @@ from langchain_models import Actor, recalled
 
 from langchain_remanence import memory_tools
 from remanence import InvalidInput, Space
-from remanence.language.framing import CLOSE_TAG
+from remanence.text.framing import CLOSE_TAG
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from llama_index.core.workflow import Context, JsonSerializer
 import remanence
 from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, RemanenceRetriever, RemanenceToolSpec
 from llamaindex.scripted import Counting, Scripted, assistant, calling, texts, user
-from remanence.language.framing import OPEN_TAG
+from remanence.text.framing import OPEN_TAG
 
 
 def weather(city: str) -> str:

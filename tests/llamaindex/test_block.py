@@ -16,8 +16,8 @@ from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 import remanence
 from llama_index_remanence import RemanenceMemoryBlock
 from llamaindex.scripted import Counting, Scripted, assistant, texts, user
-from remanence.language.framing import CLOSE_TAG, OPEN_TAG
 from remanence.testing import FakeClock
+from remanence.text.framing import CLOSE_TAG, OPEN_TAG
 
 
 def memory_with(block: RemanenceMemoryBlock, session: str = "s", **settings: object) -> Memory:

@@ -24,9 +24,9 @@ from llama_index_remanence import RemanenceMemory
 from llama_index_remanence.messages import role_and_text
 from llamaindex.scripted import Counting, assistant, broken, calling, texts, user
 from remanence.index.engine.inputs import MAX_TEXT_LENGTH
-from remanence.language.framing import OPEN_TAG
 from remanence.testing import FakeClock, ScriptedModel
 from remanence.testing.fakes import facts_reply
+from remanence.text.framing import OPEN_TAG
 
 
 def words(messages: list[ChatMessage]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from training.material.files import TRAINING, read_folder
 
-from remanence.read.question import with_turns
+from remanence.recall.question import with_turns
 
 CUTS = (0, -2, -4)
 """How many of the turns a follow-up is asked after: all of them, the last two, the last four."""

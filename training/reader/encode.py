@@ -25,7 +25,7 @@ from training.reader.question_list import Line, QuestionList, read_lists
 from remanence.models.reader_input import as_line, day_text, needs_turn_before, shorten_question
 from remanence.models.text_model import FOLDER
 from remanence.ports import ReaderLine
-from remanence.read.question import parse_question
+from remanence.recall.question import parse_question
 
 MAX_PIECES = 64
 BATCH = 20_000

@@ -30,7 +30,11 @@ from remanence.adapters.chat_sessions import (
 )
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability
-from remanence.api.for_prompt import (
+from remanence.errors import InvalidInput, MissingExtra, NotFound
+from remanence.index.engine.in_thread import in_thread
+from remanence.recall.memories_used import memories_used
+from remanence.schema import DOCUMENT_FIELD, SELF, ErasureCertificate
+from remanence.space.for_prompt import (
     Keep,
     PromptMemories,
     check_keep,
@@ -40,26 +44,15 @@ from remanence.api.for_prompt import (
     recall_distinct,
     recall_for_prompt,
 )
-from remanence.errors import InvalidInput, MissingExtra, NotFound
-from remanence.index.engine.in_thread import in_thread
-from remanence.language.framing import (
-    TokenCounter,
-    estimate_tokens,
-    frame_or_reason,
-    is_frame,
-    shorten_frame,
-    strip_frames,
-)
-from remanence.language.text import normalize_text, pluralize
-from remanence.read.memories_used import memories_used
-from remanence.schema import DOCUMENT_FIELD, SELF, ErasureCertificate
+from remanence.text.framing import TokenCounter, estimate_tokens, frame_or_reason, is_frame, shorten_frame, strip_frames
+from remanence.text.text import normalize_text, pluralize
 
 if TYPE_CHECKING:
     from logging import Logger
 
-    from remanence.api.space import Space
-    from remanence.api.view import View
     from remanence.schema import Change, Hit, Memory
+    from remanence.space.space import Space
+    from remanence.space.view import View
 
 __all__ = [
     "DOCUMENT_FIELD",
@@ -253,7 +246,7 @@ def require_view(value: object) -> View:
         Traceback (most recent call last):
         remanence.errors.InvalidInput: space='m' is of type str, not a space. Open it: remanence.open('m').
     """
-    from remanence.api.view import View  # here, as it loads the engine
+    from remanence.space.view import View  # here, as it loads the engine
 
     if isinstance(value, View):
         return value
@@ -269,7 +262,7 @@ def require_space(view: object) -> Space:
     Raises:
         InvalidInput: It is a view of the past, or no space at all.
     """
-    from remanence.api.space import Space  # here, as it loads the engine
+    from remanence.space.space import Space  # here, as it loads the engine
 
     if isinstance(view, Space):
         return view
@@ -293,8 +286,8 @@ def require_fact_extractor(space: Space) -> None:
         remanence.errors.InvalidInput: extract=True needs a language model. Open the space with one: \
 remanence.open(location, extractor=model).
     """
-    from remanence.api.space import Space  # here, as it loads the engine
     from remanence.ports import FactExtractor
+    from remanence.space.space import Space  # here, as it loads the engine
 
     if type(space) is Space and not isinstance(space._engine.extractor, FactExtractor):
         raise InvalidInput(

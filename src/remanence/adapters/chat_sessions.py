@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from remanence.errors import InvalidInput, NotFound
-from remanence.language.text import replace_unstorable
+from remanence.text.text import replace_unstorable
 
 if TYPE_CHECKING:
     from logging import Logger

@@ -12,8 +12,8 @@ from remanence.errors import InvalidInput
 from remanence.schema import DOCUMENT_FIELD
 
 if TYPE_CHECKING:
-    from remanence.api.view import View
     from remanence.schema import Memory
+    from remanence.space.view import View
 
 _MAX_SOURCE_LENGTH = 512
 _MAX_IDENTITY_LENGTH = 480

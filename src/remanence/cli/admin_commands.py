@@ -66,9 +66,9 @@ def jobs(space: Space, args: Namespace) -> None:
 def work(args: Namespace) -> None:
     """Do queued jobs until interrupted."""
     from remanence.cli.job_process import JobProcess
-    from remanence.language.text import pluralize
+    from remanence.remember.jobs import run_due_jobs
     from remanence.service.hosting.spaces import Spaces
-    from remanence.write.jobs import run_due_jobs
+    from remanence.text.text import pluralize
 
     with open_space(args) as space, closing(JobProcess(open_options(args), args.job_seconds)) as process:
         run_due = Spaces(space, process.try_job).run_due_jobs
@@ -150,9 +150,9 @@ def export(space: Space, args: Namespace) -> None:
 )
 def import_(args: Namespace) -> int:
     """Import chats and memories of other programs, or an export of a space."""
-    from remanence.admin.import_file import Importer, is_export
-    from remanence.admin.imports.detection import open_source
-    from remanence.admin.imports.importing import check_source
+    from remanence.transfer.import_file import Importer, is_export
+    from remanence.transfer.imports.detection import open_source
+    from remanence.transfer.imports.importing import check_source
 
     path = Path(args.source).expanduser()
     progress = output.stdout_is_terminal()
@@ -192,7 +192,7 @@ def migrate(args: Namespace) -> None:
 def verify(space: Space, args: Namespace) -> None:
     """Check that no ledger entry was tampered with."""
     report = space.verify()
-    from remanence.language.text import pluralize
+    from remanence.text.text import pluralize
 
     print(f"{pluralize(report.entries, 'ledger entry', 'ledger entries')}, unchanged\ndigest {report.digest}")
 

@@ -23,7 +23,7 @@ from remanence.cli.locations import load_extractor
 from remanence.errors import LedgerUnavailable, RemanenceError
 from remanence.index.engine.engine import Engine
 from remanence.index.journal import JobState
-from remanence.write.jobs import record_ended_try, try_job
+from remanence.remember.jobs import record_ended_try, try_job
 
 _IDLE_SECONDS = 60.0
 # Isolated, with the path of this process: neither the current folder nor this one is searched for modules.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from remanence.read.answer import Recall
+    from remanence.recall.answer import Recall
     from remanence.schema import Memory
 
 
@@ -25,7 +25,7 @@ class SafeStream:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        from remanence.language.hidden_characters import escape_terminal
+        from remanence.text.hidden_characters import escape_terminal
 
         self.rich_proxied_file.write(escape_terminal(text))
         return len(text)
@@ -72,7 +72,7 @@ def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
     if as_json:
         print_json([_fields(memory) for memory in memories])
     else:
-        from remanence.language.text import pluralize
+        from remanence.text.text import pluralize
 
         print(pluralize(len({memory.id for memory in memories}), "memory", "memories"), "added")
 

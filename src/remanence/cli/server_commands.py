@@ -133,8 +133,8 @@ group("tokens", "Who may use the server, and for what", "tokens list")
 @command("tokens create", "tokens create laptop default --access write", "name spaces --access --expires-at")
 def create(args: Namespace) -> None:
     """Make a token and print it. It is stored as a hash, and cannot be shown again."""
-    from remanence.language.temporal import parse_moment
     from remanence.schema import UTC
+    from remanence.text.temporal import parse_moment
 
     now = datetime.now(UTC)
     expires_at = None if args.expires_at is None else parse_moment(args.expires_at, now, argument="expires_at")

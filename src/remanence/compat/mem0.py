@@ -17,14 +17,14 @@ from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import uuid4
 
-from remanence.api.opening import open as open_space
-from remanence.api.space import Space
 from remanence.compat.mem0_config import open_options
 from remanence.compat.mem0_filters import FilterParts, result_count, split_filters
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import HistoryEvent
 from remanence.schema import UTC
 from remanence.schema import Memory as StoredMemory
+from remanence.space.opening import open as open_space
+from remanence.space.space import Space
 
 P = ParamSpec("P")
 T = TypeVar("T")

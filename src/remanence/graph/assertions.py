@@ -18,7 +18,6 @@ from remanence.index.engine.engine import Engine
 from remanence.index.engine.inputs import Moment
 from remanence.index.index import Index
 from remanence.index.names.entity_registry import is_entity_id
-from remanence.language.temporal import parse_moment
 from remanence.schema import (
     LINK_KINDS,
     OPEN_START,
@@ -32,6 +31,7 @@ from remanence.schema import (
     micros,
     window_to_micros,
 )
+from remanence.text.temporal import parse_moment
 
 
 def assert_edge(engine: Engine, space: str, make: Callable[[Index], Related | Linked]) -> Relation | Link:

@@ -12,8 +12,8 @@ from remanence.events import Linked, Served
 from remanence.graph.history import HistoryEvent, HistoryReader, version_row
 from remanence.index.index import Index
 from remanence.ports import Ledger
-from remanence.read.receipts import Exposure, Receipt
-from remanence.read.validity.superseded import is_current_row, replacement_row
+from remanence.recall.receipts import Exposure, Receipt
+from remanence.recall.validity.superseded import is_current_row, replacement_row
 from remanence.schema import Link, Memory, Relation, Snapshot
 
 

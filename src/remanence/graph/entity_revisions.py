@@ -10,8 +10,8 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.events import Event, Merged, Registered, Renamed, Split, Undone
 from remanence.graph.known_entities import KnownEntities
 from remanence.index.names.entity_records import entity_id
-from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry
+from remanence.text.text import normalize_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,12 @@ from remanence.graph.known_entities import KnownEntities
 from remanence.index.claims.predicates import normalize_predicate, states_after_event
 from remanence.index.index import Index
 from remanence.index.numbers import MemoryNumber, Row
-from remanence.language.text import truncate
-from remanence.read.receipts import Receipt
-from remanence.read.show.recall_tables import TIMES
-from remanence.read.validity.superseded import replacement_row
+from remanence.recall.receipts import Receipt
+from remanence.recall.show.recall_tables import TIMES
+from remanence.recall.validity.superseded import replacement_row
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.schema.display import data_frame, html_table
+from remanence.text.text import truncate
 
 if TYPE_CHECKING:
     import pandas

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from remanence.errors import NotFound
 from remanence.index.index import Index
 from remanence.index.names.entity_registry import EntityRegistry, is_entity_id
-from remanence.language.text import normalize_name
 from remanence.schema import EPOCH, Entity, Snapshot
+from remanence.text.text import normalize_name
 
 if TYPE_CHECKING:
     from remanence.index.names.name_similarity import NameSimilarity

@@ -15,9 +15,9 @@ from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.index.erased_rows import RowErased
 from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.projection import Projection
-from remanence.language.temporal import date_order_evidence, has_numeric_date
 from remanence.ledger.codec import find_damage
 from remanence.schema import Change, Entry, Memory, Snapshot
+from remanence.text.temporal import date_order_evidence, has_numeric_date
 
 if TYPE_CHECKING:
     from remanence.index.versions.catalog import Catalog

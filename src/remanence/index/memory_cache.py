@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from remanence.language.text import normalize_text
 from remanence.schema import Memory
+from remanence.text.text import normalize_text
 
 _MAX_CACHED_MEMORIES = 4_096
 _MAX_RECALLED_TEXTS = 512

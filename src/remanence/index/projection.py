@@ -36,8 +36,8 @@ from remanence.index.vectors.vectors import Vectors, drop_malformed
 from remanence.index.versions.catalog import Catalog
 from remanence.index.versions.fields import RowFields
 from remanence.index.words.words import Words
-from remanence.language.text import TOKENIZER_VERSION
 from remanence.schema import OPEN_END, Entry
+from remanence.text.text import TOKENIZER_VERSION
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger, Signal, Vector, VectorStore

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.index.arrays.columns import GROWING, JSON, Column, SavedPart, run_starts, top_indices
-from remanence.language.temporal import date_order_evidence
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking, Window, from_micros, micros
+from remanence.text.temporal import date_order_evidence
 
 EARLIEST, LATEST = np.iinfo(np.int64).min // 4, np.iinfo(np.int64).max // 4
 _DAY = 86_400 * 1_000_000

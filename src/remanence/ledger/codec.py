@@ -22,8 +22,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Ran, Remembered, Served, Undone
-from remanence.language.text import truncate
 from remanence.schema import Alias, Entry, Mention, Triple, Turn, Window, cached_mention, from_micros, micros
+from remanence.text.text import truncate
 
 WRONG_TYPES = (TypeError, ValueError, LookupError, AttributeError, OverflowError)
 """What a value of a wrong type may raise where it is used."""

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput, MissingExtra, RemanenceError
-from remanence.language.text import pluralize, truncate
 from remanence.models.text_model import SHA256 as MODEL_SHA256
 from remanence.models.text_model import TextModel, check_tokenizers
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import Embedder, FastEmbedder
+from remanence.text.text import pluralize, truncate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

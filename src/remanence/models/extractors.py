@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import cast
 
 from remanence.errors import InvalidInput
-from remanence.language.named_entities.name_rules import find_question_names
-from remanence.language.rule_extractor import RuleExtractor, speaker_name
-from remanence.language.text import truncate
 from remanence.models.llm_clients import has_return_type, is_langchain, is_llamaindex
 from remanence.models.time_limit import LimitedExtractor
 from remanence.ports import Extractor, ModelExtractor
 from remanence.schema import SELF, Extraction
+from remanence.text.named_entities.name_rules import find_question_names
+from remanence.text.rule_extractor import RuleExtractor, speaker_name
+from remanence.text.text import truncate
 
 __all__ = ["SELF", "RuleExtractor", "find_question_names", "model_and_prompt", "resolve_extractor", "speaker_name"]
 

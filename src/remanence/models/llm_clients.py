@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
-from remanence.language.framing import estimate_tokens
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.schema import TokenUsage
+from remanence.text.framing import estimate_tokens
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

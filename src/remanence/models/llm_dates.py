@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from remanence.language.temporal import TimePhrase, find_stated_times, parse_stated_window, parse_window
-from remanence.language.temporal.time_lexer import may_have_time
 from remanence.models.llm_source import Chunk, Piece
 from remanence.schema import Window
+from remanence.text.temporal import TimePhrase, find_stated_times, parse_stated_window, parse_window
+from remanence.text.temporal.time_lexer import may_have_time
 
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 _ISO = re.compile(r"(\d{4}(?:-\d\d){0,2})(?![\d-])(?:[T ][\d:.+Z-]+)?(?:/(\d{4}(?:-\d\d){0,2})\b.*)?")

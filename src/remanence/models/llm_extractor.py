@@ -26,15 +26,15 @@ from string import Template
 from typing import TYPE_CHECKING, Annotated, Any
 
 from remanence.errors import InvalidInput
-from remanence.language.framing import escape_structure
-from remanence.language.rule_extractor import RuleExtractor
-from remanence.language.text import normalize_text, pluralize
 from remanence.models.llm_clients import has_return_type, resolve_llm
 from remanence.models.llm_facts import checked_fact, match_spelling
 from remanence.models.llm_replies import ParsedRows, Row, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
 from remanence.ports import EVERY_TURNS, QUIET_SECONDS
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, TokenUsage, Utterance
+from remanence.text.framing import escape_structure
+from remanence.text.rule_extractor import RuleExtractor
+from remanence.text.text import normalize_text, pluralize
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -15,14 +15,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, cast
 
-from remanence.language.named_entities.name_rules import find_names
-from remanence.language.named_entities.name_spans import find_first_person_singular
-from remanence.language.rule_extractor import speaker_name
-from remanence.language.text import normalize_name, normalize_text, replace_unstorable
 from remanence.models.llm_dates import checked_window, stated_times
 from remanence.models.llm_replies import Row, parse_index
 from remanence.models.llm_source import USER_LABEL, Chunk, Piece, bare_name, numbers_in
 from remanence.schema import ASSISTANT, PLAN_TAG, SELF, Fact, FactEffect, MemoryKind, Mention, Triple, Window
+from remanence.text.named_entities.name_rules import find_names
+from remanence.text.named_entities.name_spans import find_first_person_singular
+from remanence.text.rule_extractor import speaker_name
+from remanence.text.text import normalize_name, normalize_text, replace_unstorable
 
 MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
 MAX_NAMES, MAX_TRIPLES, MAX_TAGS, MAX_EFFECTS = 32, 16, 8, 8

@@ -9,11 +9,11 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import groupby, pairwise
 
-from remanence.language.passages import split_passages
-from remanence.language.rule_extractor import speaker_name
-from remanence.language.temporal.time_vocabulary import NUMBERS, TENS
-from remanence.language.text import POSSESSIVE, strip_accents, tokens
 from remanence.schema import SELF, Memory, Utterance
+from remanence.text.passages import split_passages
+from remanence.text.rule_extractor import speaker_name
+from remanence.text.temporal.time_vocabulary import NUMBERS, TENS
+from remanence.text.text import POSSESSIVE, strip_accents, tokens
 
 PRECEDING_TURNS = 4  # turns before a chunk that the prompt also shows, to understand "he" and "there"
 PRECEDING_SIZE = 400  # characters of each of them

@@ -13,8 +13,8 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from remanence.language.text import last_words
 from remanence.ports import ReaderLine
+from remanence.text.text import last_words
 
 MAX_LINES = 16
 """How many lines are read together."""

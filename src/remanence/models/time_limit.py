@@ -10,8 +10,8 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from remanence.errors import ExtractorError, InvalidInput
-from remanence.language.temporal.date_order import given_date_order, use_date_order
 from remanence.ports import Extractor
+from remanence.text.temporal.date_order import given_date_order, use_date_order
 
 DEFAULT_TIMEOUT = 60.0
 MAX_STUCK_THREADS = 4  # calls that may wait for a hanging model at one time; each occupies a thread

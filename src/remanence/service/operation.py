@@ -13,9 +13,9 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_type_hints
 from pydantic import TypeAdapter, create_model
 from pydantic_core import to_json
 
-from remanence.api.space import Space
-from remanence.api.view import View
 from remanence.service.payloads.base_requests import ReadRequest, Request, default_of, request_of
+from remanence.space.space import Space
+from remanence.space.view import View
 
 Access = Literal["read", "write", "admin"]
 AnyRequest = TypeVar("AnyRequest", bound=Request)

@@ -20,15 +20,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from remanence.api.opening import open as open_space
 from remanence.index.engine.inputs import progress_bar
 from remanence.models.readers import DEFAULT_READER
-from remanence.read.evaluation import mean_scores, score_ranking
+from remanence.recall.evaluation import mean_scores, score_ranking
+from remanence.space.opening import open as open_space
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
 
 if TYPE_CHECKING:
-    from remanence.api.space import Space
     from remanence.ports import Progress
+    from remanence.space.space import Space
 
 RANKING_DEPTH = 50
 """How many hits each system returns: ten are scored, the others help to find ten sessions."""

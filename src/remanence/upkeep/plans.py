@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
-from remanence.language.text import truncate
 from remanence.ports import Progress
-from remanence.read.validity.superseded import unsuperseded_mask
+from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Snapshot
 from remanence.schema.display import data_frame, html_table
+from remanence.text.text import truncate
 
 if TYPE_CHECKING:
     import pandas

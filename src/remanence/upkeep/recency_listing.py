@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from remanence.index.index import Index
-from remanence.language.text import pluralize
-from remanence.read.answer import Recall
-from remanence.read.query import searchable_rows
-from remanence.read.receipts import RecallRequest
-from remanence.read.validity.superseded import replacement_row, unsuperseded_mask
+from remanence.recall.answer import Recall
+from remanence.recall.query import searchable_rows
+from remanence.recall.receipts import RecallRequest
+from remanence.recall.validity.superseded import replacement_row, unsuperseded_mask
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
+from remanence.text.text import pluralize
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import decay_score, last_used, row_scores, strength_of
 

@@ -18,8 +18,8 @@ from remanence.index.index import Index
 from remanence.index.index_file import space_hash
 from remanence.index.journal import RunState
 from remanence.index.versions.catalog import MEMORY_ENTRY_KINDS
-from remanence.language.text import pluralize
 from remanence.schema import format_moment, from_micros
+from remanence.text.text import pluralize
 
 
 @dataclass(frozen=True, slots=True)

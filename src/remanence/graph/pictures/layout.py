@@ -16,8 +16,8 @@ from unicodedata import combining, east_asian_width
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.language.text import truncate
 from remanence.schema.notebook_pictures import LETTER_WIDTH, replace_invalid_xml
+from remanence.text.text import truncate
 
 if TYPE_CHECKING:
     import igraph

@@ -10,9 +10,9 @@ from typing import TypeAlias
 from remanence.graph.graph_at_time import MENTIONS
 from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Layout, lay_out
 from remanence.graph.traversal import Edge, Node, Subgraph
-from remanence.language.text import pluralize, truncate
 from remanence.schema import Relation, format_moment
 from remanence.schema.notebook_pictures import MARGIN, svg_document, text_element, tooltip
+from remanence.text.text import pluralize, truncate
 
 Point: TypeAlias = tuple[float, float]
 _LEGEND_HEIGHT = 40.0

@@ -15,9 +15,9 @@ import numpy as np
 from remanence.graph.history import HistoryEvent
 from remanence.graph.pictures.layout import width_in_letters
 from remanence.graph.pictures.svg import edge_text, opacity
-from remanence.language.text import pluralize, truncate
 from remanence.schema import UTC, Relation, format_moment, from_micros, micros
 from remanence.schema.notebook_pictures import COLORS, LETTER_WIDTH, MARGIN, svg_document, text_element, tooltip
+from remanence.text.text import pluralize, truncate
 
 _WIDTH = 760.0
 """The width of the part with the bars."""

@@ -35,9 +35,9 @@ from remanence.index.claims.predicates import Predicates, normalize_predicate, s
 from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber
 from remanence.index.versions.catalog import Catalog
-from remanence.language.claims.predicates import EVENT_PREDICATES, is_date_predicate
-from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
+from remanence.text.claims.predicates import EVENT_PREDICATES, is_date_predicate
+from remanence.text.text import normalize_name
 
 _DAY = 86_400 * 1_000_000
 _PREDICATE, _START, _RECORDED_AT, _SOURCE = 2, 3, 5, 6  # columns

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from remanence.errors import InvalidInput
 from remanence.events import Declared
 from remanence.index.arrays.columns import Interner
-from remanence.language.claims.predicates import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 from remanence.schema import Entry, Triple
+from remanence.text.claims.predicates import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 
 _MAX_LENGTH = 128
 _SEPARATOR = re.compile(r"[\W_]+")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from remanence.errors import EmbedderUnavailable, ProjectionStale
 from remanence.events import Remembered
 from remanence.index.vectors.vectors import drop_malformed, embeddable_texts
-from remanence.language.text import text_hash
 from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder
+from remanence.text.text import text_hash
 
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine

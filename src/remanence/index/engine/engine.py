@@ -26,16 +26,16 @@ from remanence.index.index_file import index_path, remove_files_of_older_release
 from remanence.index.projection import FORMAT, OpenStore
 from remanence.index.vectors.stores import LocalStores, SharedStores
 from remanence.index.vectors.stores.exact import ExactStore
-from remanence.language.temporal import has_numeric_date, use_date_order
-from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ledger.codec import WRONG_TYPES
 from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStore, VectorStores
 from remanence.schema import Change, Entry, format_moment
 from remanence.schema.version import __version__
+from remanence.text.temporal import has_numeric_date, use_date_order
+from remanence.text.text import TOKENIZER_VERSION, text_hash
 
 if TYPE_CHECKING:
-    from remanence.language.redaction import Redactor
     from remanence.models.embedders import CheckedEmbedder
+    from remanence.text.redaction import Redactor
 
 log = logging.getLogger(__name__)
 

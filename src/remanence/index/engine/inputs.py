@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal import parse_moment
-from remanence.language.text import normalize_name, truncate
 from remanence.schema import ANY_TIME, MEMORY_KINDS, UTC, Memory, Window
+from remanence.text.temporal import parse_moment
+from remanence.text.text import normalize_name, truncate
 
 if TYPE_CHECKING:
     import numpy as np

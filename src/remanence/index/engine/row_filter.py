@@ -17,10 +17,10 @@ from pydantic import Field
 from remanence.index.engine import inputs
 from remanence.index.engine.inputs import Moment
 from remanence.index.versions.metadata_filter import check_filter
-from remanence.language.rule_extractor import speaker_name
-from remanence.language.temporal import parse_moment
 from remanence.ports import Vector
 from remanence.schema import Window
+from remanence.text.rule_extractor import speaker_name
+from remanence.text.temporal import parse_moment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from remanence.index.arrays.columns import unique_inverse
 from remanence.index.graph.mention_index import MENTION, SUBJECT, MentionIndex
-from remanence.language.text import tokens
 from remanence.schema import Query, RelatedName
+from remanence.text.text import tokens
 
 MAX_HOPS = 2
 MAX_RELATIONS = 3

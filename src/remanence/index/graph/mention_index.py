@@ -32,8 +32,8 @@ from remanence.index.arrays.columns import (
 )
 from remanence.index.graph.name_vectors import NameVectors
 from remanence.index.names.names import Names, version_names, version_speaker
-from remanence.language.text import normalize_name, question_share, text_hash
 from remanence.schema import micros
+from remanence.text.text import normalize_name, question_share, text_hash
 
 if TYPE_CHECKING:
     from remanence.ports.vector_ports import LoadVectors

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from remanence.events import Merged, Registered, Renamed, Split, Undone
 from remanence.index.arrays.columns import DICT_CODEC, INTERNED, JSON, Codec, Interner, SavedPart
 from remanence.index.names.names import Names
-from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Window, window_from_micros, window_to_micros
+from remanence.text.text import normalize_name
 
 NAME_OWNER, DISPLAY_NAME, ENTITY_KIND, PART_OF = range(4)
 

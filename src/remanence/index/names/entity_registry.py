@@ -25,8 +25,8 @@ from remanence.index.names.entity_records import (
 )
 from remanence.index.names.name_similarity import SimilarNames
 from remanence.index.names.names import Names
-from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
+from remanence.text.text import normalize_name
 
 _ENTITY_ID = re.compile(r"e[0-9a-f]{16}(-\d+)?")
 _MAX_DESCRIBED_NAMES = 16

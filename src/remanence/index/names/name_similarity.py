@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from remanence.index.names.names import Names
-from remanence.language.lexicon.word_lists import (
+from remanence.text.lexicon.word_lists import (
     DETERMINERS,
     FIRST_NAMES,
     ORGANIZATION_WORDS,
@@ -25,8 +25,8 @@ from remanence.language.lexicon.word_lists import (
     PLACES,
     is_common_word,
 )
-from remanence.language.named_entities.alias_rules import are_nicknames, is_short_form
-from remanence.language.text import strip_accents
+from remanence.text.named_entities.alias_rules import are_nicknames, is_short_form
+from remanence.text.text import strip_accents
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _DIGITS = re.compile(r"\d+")

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from remanence.events import Remembered
 from remanence.index.arrays.columns import GROWING_TEXTS, INTERNED, TEXTS, Interner, SavedPart, TextList
-from remanence.language.lexicon.word_lists import is_common_word
-from remanence.language.text import normalize_name, split_words
 from remanence.schema import SELF
+from remanence.text.lexicon.word_lists import is_common_word
+from remanence.text.text import normalize_name, split_words
 
 _LONGEST_NAME = 4
 """How many words of a text are looked up as one name."""

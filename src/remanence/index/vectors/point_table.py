@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.index.arrays.columns import Column, split_bytes
-from remanence.language.text import text_hash
+from remanence.text.text import text_hash
 
 PASSAGE_BITS = 12
 MAX_PASSAGES = 1 << PASSAGE_BITS

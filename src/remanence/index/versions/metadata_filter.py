@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.text import truncate
+from remanence.text.text import truncate
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from remanence.events import Remembered
 from remanence.index.arrays.columns import INTERNED, Column, Interner, run_starts, top_indices
 from remanence.index.words.bm25 import CorpusStatistics, GrowingBM25
-from remanence.language.lexicon.languages import ENGLISH, tokens_by_language
-from remanence.language.lexicon.thesaurus import related_words
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
+from remanence.text.lexicon.languages import ENGLISH, tokens_by_language
+from remanence.text.lexicon.thesaurus import related_words
 
 K1, B = 0.9, 0.5
 NEXT_TURN_SHARE = 0.5

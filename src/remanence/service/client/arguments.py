@@ -11,10 +11,10 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from remanence.errors import InvalidInput
-from remanence.language.text import truncate
 from remanence.schema import Alias, Memory, Mention, Triple, Window
 from remanence.service.operation import Operation
 from remanence.service.payloads.base_requests import Request, has_id
+from remanence.text.text import truncate
 
 AnyRequest = TypeVar("AnyRequest", bound=Request)
 _Method = TypeVar("_Method", bound=Callable[..., Any])

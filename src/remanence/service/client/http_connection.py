@@ -14,11 +14,11 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.index.engine.identity import new_id
-from remanence.language.text import truncate
 from remanence.schema.version import __version__
 from remanence.service.exceptions import exception_from_response
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, AnyRequest, Operation
+from remanence.text.text import truncate
 
 SLOW_SECONDS = 600.0
 """How long operations may take that are known to be slow."""

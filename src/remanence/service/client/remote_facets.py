@@ -7,23 +7,16 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from remanence.admin.imports.importing import ImportReport
-from remanence.admin.overview import ListedStatus
-from remanence.api.facets.admin_facet import Admin, AdminView
-from remanence.api.facets.audit_facet import Audit, AuditView
-from remanence.api.facets.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision, SimilarEntity
-from remanence.api.facets.facet import Facet
-from remanence.api.facets.graph_facet import Graph, GraphView
-from remanence.api.facets.job_facet import Jobs
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.history import Timeline
 from remanence.graph.traversal import Subgraph
 from remanence.index.engine import inputs
 from remanence.index.journal import JobState, JobStatus
-from remanence.read.answer import Recall
-from remanence.read.receipts import Receipt
-from remanence.read.show.recall_tables import RelationList
+from remanence.recall.answer import Recall
+from remanence.recall.receipts import Receipt
+from remanence.recall.show.recall_tables import RelationList
+from remanence.remember.jobs import Job
 from remanence.schema import LINK_KINDS, Change, Disagreement, Entity, Link, Memory, Relation
 from remanence.service.client.arguments import alias_to_json, done_by, make_request, to_list
 from remanence.service.cursors import make_cursor
@@ -38,7 +31,21 @@ from remanence.service.endpoints import (
 from remanence.service.endpoints.files import FileAnswer
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
-from remanence.write.jobs import Job
+from remanence.space.facets.admin_facet import Admin, AdminView
+from remanence.space.facets.audit_facet import Audit, AuditView
+from remanence.space.facets.entity_facet import (
+    Entities,
+    EntitiesView,
+    EntityPage,
+    Registration,
+    Revision,
+    SimilarEntity,
+)
+from remanence.space.facets.facet import Facet
+from remanence.space.facets.graph_facet import Graph, GraphView
+from remanence.space.facets.job_facet import Jobs
+from remanence.transfer.imports.importing import ImportReport
+from remanence.transfer.overview import ListedStatus
 
 if TYPE_CHECKING:
     from remanence.service.client.remote_space import RemoteSpace, RemoteViewBase

@@ -11,24 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import httpx
 from pydantic_core import from_json
 
-from remanence.admin.overview import MemoryBatch
-from remanence.api.facets.admin_facet import Admin, AdminView
-from remanence.api.facets.audit_facet import Audit, AuditView
-from remanence.api.facets.entity_facet import Entities, EntitiesView
-from remanence.api.facets.facet import Facet
-from remanence.api.facets.graph_facet import Graph, GraphView
-from remanence.api.facets.job_facet import Jobs
-from remanence.api.facets.upkeep_facet import Upkeep
-from remanence.api.space import Space
-from remanence.api.view import View
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import Timeline
 from remanence.index.engine.inputs import child_name
-from remanence.language.temporal import parse_moment
-from remanence.read.answer import Recall
-from remanence.read.profile import Profile
-from remanence.read.show.recall_tables import Memories
-from remanence.read.topics import topics_to_json
+from remanence.recall.answer import Recall
+from remanence.recall.profile import Profile
+from remanence.recall.show.recall_tables import Memories
+from remanence.recall.topics import topics_to_json
+from remanence.remember import validate
 from remanence.schema import Memory
 from remanence.service.client.arguments import done_by, id_to_json, ids_to_json, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
@@ -51,7 +41,17 @@ from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
 from remanence.service.payloads.answers import make_recall
-from remanence.write import validate
+from remanence.space.facets.admin_facet import Admin, AdminView
+from remanence.space.facets.audit_facet import Audit, AuditView
+from remanence.space.facets.entity_facet import Entities, EntitiesView
+from remanence.space.facets.facet import Facet
+from remanence.space.facets.graph_facet import Graph, GraphView
+from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.upkeep_facet import Upkeep
+from remanence.space.space import Space
+from remanence.space.view import View
+from remanence.text.temporal import parse_moment
+from remanence.transfer.overview import MemoryBatch
 
 if TYPE_CHECKING:
     from remanence.ports import Progress

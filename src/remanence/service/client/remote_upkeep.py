@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.errors import InvalidInput
 from remanence.service.client.arguments import done_by, ids_to_json
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.endpoints import memory_operations, upkeep_operations
+from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run

@@ -6,11 +6,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from remanence.admin.compaction import CompactionReport
-from remanence.admin.export_file import TransferReport
-from remanence.api.facets.admin_facet import Admin, AdminView
-from remanence.api.facets.audit_facet import AuditView
-from remanence.api.space import Space
 from remanence.schema import PendingErasure, VerificationReport
 from remanence.service.operation import method_operation, operation, view_of
 from remanence.service.payloads import requests
@@ -23,6 +18,11 @@ from remanence.service.payloads.answers import (
     StatsAnswer,
 )
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer
+from remanence.space.facets.admin_facet import Admin, AdminView
+from remanence.space.facets.audit_facet import AuditView
+from remanence.space.space import Space
+from remanence.transfer.compaction import CompactionReport
+from remanence.transfer.export_file import TransferReport
 
 
 def count_unembedded(space: Space) -> int:

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from remanence.api.space import Space
 from remanence.errors import InvalidInput
 from remanence.service.endpoints import decisions as ledger_decisions
 from remanence.service.endpoints.decision_previews import (
@@ -21,6 +20,7 @@ from remanence.service.endpoints.decisions import decision_about, list_decisions
 from remanence.service.operation import operation
 from remanence.service.payloads.base_answers import AnswerModel, Items, Time
 from remanence.service.payloads.base_requests import Name, Names, Request
+from remanence.space.space import Space
 
 _FIELDS = {
     "forget": ("memory",),

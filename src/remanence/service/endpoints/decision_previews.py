@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.api.space import Space
 from remanence.errors import InvalidInput
 from remanence.graph import entity_revisions
 from remanence.graph.graph_at_time import GraphAtTime
 from remanence.graph.known_entities import KnownEntities
 from remanence.index.index import Index
-from remanence.language.text import pluralize, truncate
-from remanence.read.validity.superseded import unsuperseded_mask
+from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Entity, Memory, Snapshot
+from remanence.space.space import Space
+from remanence.text.text import pluralize, truncate
 
 _MAX_TEXT = 120
 _MAX_SHOWN = 5

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from remanence.api.space import Space
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import (
     Event,
@@ -27,9 +26,10 @@ from remanence.events import (
 )
 from remanence.graph.known_entities import KnownEntities
 from remanence.index.index import Index
-from remanence.language.text import truncate
 from remanence.ledger.codec import kinds_of
 from remanence.schema import Entry, Link
+from remanence.space.space import Space
+from remanence.text.text import truncate
 
 _LINKS = ("supersedes", "contradicts")
 _DECISIONS = (Forgotten, Restored, Linked, Invalidated, Renamed, Merged, Split, Undone)

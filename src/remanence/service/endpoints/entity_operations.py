@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from remanence.api.facets.entity_facet import Entities
-from remanence.api.space import Space
 from remanence.errors import NotFound
 from remanence.schema import Entity
 from remanence.service.cursors import make_cursor, read_cursor
@@ -20,6 +18,8 @@ from remanence.service.payloads.graph_answers import (
     RevisionAnswer,
     SimilarEntityAnswer,
 )
+from remanence.space.facets.entity_facet import Entities
+from remanence.space.space import Space
 
 _COMPARED = 500
 """How many entities are compared with all others, those mentioned most: in a large space all would take minutes."""

@@ -11,18 +11,18 @@ from typing import Any
 
 from pydantic import Field
 
-from remanence.admin.import_file import is_export
-from remanence.admin.imports.formats import is_known_row
-from remanence.admin.imports.importing import SkippedGroup
-from remanence.admin.imports.whatsapp import is_whatsapp
-from remanence.api.opening import import_
-from remanence.api.space import Space
 from remanence.errors import InvalidInput
-from remanence.language.text import pluralize
 from remanence.ledger.codec import json_objects
 from remanence.schema import Memory
 from remanence.service.payloads.base_answers import AnswerModel
 from remanence.service.payloads.requests import FileRequest
+from remanence.space.opening import import_
+from remanence.space.space import Space
+from remanence.text.text import pluralize
+from remanence.transfer.import_file import is_export
+from remanence.transfer.imports.formats import is_known_row
+from remanence.transfer.imports.importing import SkippedGroup
+from remanence.transfer.imports.whatsapp import is_whatsapp
 
 _COUNTS = ("added", "changed", "unchanged", "complete", "dry_run", "kinds", "speakers", "first", "last")
 _TEXT_ENDINGS = (".txt", ".text", ".log")

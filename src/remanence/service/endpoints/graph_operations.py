@@ -7,9 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from remanence.admin.overview import PageStatus
-from remanence.api.facets.graph_facet import Graph, GraphView
-from remanence.api.space import Space
 from remanence.schema import Relation
 from remanence.service.operation import method_operation, operation, view_of
 from remanence.service.payloads import graph_requests
@@ -23,6 +20,9 @@ from remanence.service.payloads.graph_answers import (
     PathAnswer,
     SubgraphAnswer,
 )
+from remanence.space.facets.graph_facet import Graph, GraphView
+from remanence.space.space import Space
+from remanence.transfer.overview import PageStatus
 
 
 class RelationsAnswer(Items[RelationAnswer]):

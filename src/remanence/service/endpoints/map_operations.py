@@ -9,12 +9,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from remanence.api.space import Space
 from remanence.graph.entity_map import EntityMap, place_nodes
 from remanence.service.operation import operation, view_of
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
 from remanence.service.payloads.base_requests import PageSize, ReadRequest
 from remanence.service.payloads.requests import EmptyRequest
+from remanence.space.space import Space
 
 _PLACED_FROM = 800
 """A browser orders as many nodes by forces within a second."""

@@ -6,14 +6,12 @@ import json
 from functools import partial
 from typing import Any
 
-from remanence.api.facets.upkeep_facet import Upkeep
-from remanence.api.space import Space
-from remanence.api.view import View
 from remanence.errors import InvalidInput, NotFound
 from remanence.index.engine import inputs
-from remanence.read.answer import Recall
-from remanence.read.receipts import Receipt
-from remanence.read.topics import named_topics
+from remanence.recall.answer import Recall
+from remanence.recall.receipts import Receipt
+from remanence.recall.topics import named_topics
+from remanence.remember.jobs import Job
 from remanence.schema import Hit
 from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.operation import method_operation, operation, view_of
@@ -34,8 +32,10 @@ from remanence.service.payloads.answers import (
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
 from remanence.service.payloads.base_requests import Name, ReadRequest
 from remanence.service.payloads.graph_answers import HistoryEventAnswer
+from remanence.space.facets.upkeep_facet import Upkeep
+from remanence.space.space import Space
+from remanence.space.view import View
 from remanence.upkeep.steps.decay import TouchReport
-from remanence.write.jobs import Job
 
 
 class VectorsAnswer(AnswerModel):

@@ -8,9 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from remanence.api.facets.audit_facet import Audit
-from remanence.api.facets.upkeep_facet import Upkeep
-from remanence.api.space import Space
 from remanence.errors import InvalidInput, NotFound
 from remanence.service.hosting.plan_cache import delete_plan, get_plan, store_plan
 from remanence.service.operation import method_operation, operation
@@ -25,6 +22,9 @@ from remanence.service.payloads.upkeep_answers import (
     RunAnswer,
     TableAnswer,
 )
+from remanence.space.facets.audit_facet import Audit
+from remanence.space.facets.upkeep_facet import Upkeep
+from remanence.space.space import Space
 from remanence.upkeep.pipeline import DEFAULT_STEPS, UpkeepPlan
 from remanence.upkeep.plans import Plan
 from remanence.upkeep.runs import UndoReport

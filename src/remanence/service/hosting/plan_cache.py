@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from weakref import WeakKeyDictionary
 
-from remanence.api.space import Space
 from remanence.errors import NotFound
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import new_id
+from remanence.space.space import Space
 from remanence.upkeep.plans import Plan
 
 _MAX_PLANS = 64

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from remanence.api.space import Space
 from remanence.errors import Closed, LedgerUnavailable
 from remanence.ledger import is_address, require_psycopg
+from remanence.space.space import Space
 
 if TYPE_CHECKING:
     from remanence.ledger.postgres_backend.postgres import Address, Connection

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from remanence.api.space import Space
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
 from remanence.index.engine.inputs import escape_level
 from remanence.ledger.codec import kinds_of
-from remanence.write.jobs import JobQueue, TryJob
+from remanence.remember.jobs import JobQueue, TryJob
+from remanence.space.space import Space
 
 [_REMEMBERED] = kinds_of(Remembered)
 _VAULT = "/%vault"  # the end of the name of a space for the notes of a vault

@@ -7,11 +7,10 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from remanence.admin.overview import MemoryBatch, MemoryDetails, MemoryPage, Stats
 from remanence.graph.diff import Diff
-from remanence.read.answer import Recall, memory_dict, to_iso
-from remanence.read.profile import Profile
-from remanence.read.receipts import Exposure, Receipt
+from remanence.recall.answer import Recall, memory_dict, to_iso
+from remanence.recall.profile import Profile
+from remanence.recall.receipts import Exposure, Receipt
 from remanence.schema import Change, Disagreement, ErasureCertificate, Evidence, Hit, TokenUsage
 from remanence.service.payloads.base_answers import (
     AnswerModel,
@@ -29,6 +28,7 @@ from remanence.service.payloads.base_answers import (
     parse_moment_text,
 )
 from remanence.service.payloads.graph_answers import EdgesAnswer, HistoryEventAnswer
+from remanence.transfer.overview import MemoryBatch, MemoryDetails, MemoryPage, Stats
 
 _NAN = float("nan")
 

@@ -28,8 +28,8 @@ from pydantic import (
     model_validator,
 )
 
-from remanence.read.answer import memory_dict, to_iso, usage_dict
-from remanence.read.receipts import Receipt
+from remanence.recall.answer import memory_dict, to_iso, usage_dict
+from remanence.recall.receipts import Receipt
 from remanence.schema import (
     UTC,
     Alias,

@@ -7,11 +7,10 @@ from typing import Any
 
 from pydantic import model_validator
 
-from remanence.api.facets.entity_facet import EntityPage, Registration, Revision, SimilarEntity
 from remanence.events import Extracted
 from remanence.graph.history import EventKind, HistoryEvent
 from remanence.graph.traversal import Edge, Node, OverlapPeriod, Path, Subgraph
-from remanence.read.receipts import Receipt
+from remanence.recall.receipts import Receipt
 from remanence.schema import Entity, Link, Memory, Relation
 from remanence.service.payloads.base_answers import (
     AnswerModel,
@@ -24,6 +23,7 @@ from remanence.service.payloads.base_answers import (
     WindowAnswer,
     answer_of,
 )
+from remanence.space.facets.entity_facet import EntityPage, Registration, Revision, SimilarEntity
 
 
 class EntityPageAnswer(AnswerModel):

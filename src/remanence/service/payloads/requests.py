@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from remanence.admin.imports.records import ImportFormat
-from remanence.api.space import Space
 from remanence.index.engine.row_filter import Fraction, RecallOptions
 from remanence.schema import MemoryKind
 from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request, request_of
+from remanence.space.space import Space
+from remanence.transfer.imports.records import ImportFormat
 
 MAX_TEXTS_TO_EMBED = 1_000
 """The most texts that are embedded at once: the answer has some kilobytes for each."""

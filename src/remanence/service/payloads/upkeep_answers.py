@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field, computed_field, model_validator
 
+from remanence.remember.quarantine import Quarantine
 from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, answer_of
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.steps.decay import DecayReport, MemoryAtRisk
 from remanence.upkeep.steps.memory_clusters import Cluster
-from remanence.write.quarantine import Quarantine
 
 
 class AtRiskAnswer(AnswerModel):

@@ -16,18 +16,18 @@ from remanence.events import Event, Linked, Ran, Remembered, Used
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import new_id
 from remanence.index.index import Index
-from remanence.language.passages import split_passages
-from remanence.language.text import pluralize, text_hash
 from remanence.ports import Progress
+from remanence.remember.append import append
+from remanence.remember.prepare import PreparedVersion
 from remanence.schema import LinkKind, Window
+from remanence.text.passages import split_passages
+from remanence.text.text import pluralize, text_hash
 from remanence.upkeep import plans
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import ScoredMemories, last_used, strength_of
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
 from remanence.upkeep.steps.merged_text import MergedText, TextMerger, contains_name
-from remanence.write.append import append
-from remanence.write.prepare import PreparedVersion
 
 OBSERVED_BY = "upkeep"
 _BATCH = 200

@@ -21,9 +21,9 @@ from remanence.index.engine.engine import Engine
 from remanence.index.erased_rows import RowErased
 from remanence.index.index import Index
 from remanence.index.journal import MemoryUsage
-from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import MEMORY_KINDS, Hit, HitUsage, Memory, Snapshot, from_micros, micros
+from remanence.text.text import pluralize
 from remanence.upkeep.plans import ResultTable, TableResult, batches, unexpired_current_mask
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from remanence.index.journal import NEVER_USED, MemoryUsage
-from remanence.language.text import truncate
 from remanence.schema import MEMORY_KINDS, Memory, format_moment, micros
 from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element, tooltip
+from remanence.text.text import truncate
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import DEFINING, RISK_ZONE, age_in_days, decay_score, use_moments
 

@@ -18,9 +18,9 @@ from remanence.events import Event, Linked, Ran
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import new_id
 from remanence.index.index import Index
-from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Mention
+from remanence.text.text import pluralize
 from remanence.upkeep import plans
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, entity_id
 from remanence.upkeep.steps.consolidation import OBSERVED_BY, Merge

@@ -12,10 +12,10 @@ from remanence.events import Event, Forgotten, Ran, Served
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
-from remanence.language.text import pluralize
 from remanence.ports import Progress
-from remanence.read.recall import recall_from_index
-from remanence.read.receipts import RecallRequest, Receipt
+from remanence.recall.recall import recall_from_index
+from remanence.recall.receipts import RecallRequest, Receipt
+from remanence.text.text import pluralize
 from remanence.upkeep.plans import Plan, ResultTable, TableResult, batches, check_current, check_unchanged
 from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.settings import UpkeepSettings

@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from remanence.index.index import Index
-from remanence.language.lexicon.thesaurus import words_of_series
-from remanence.language.passages import split_passages
-from remanence.language.text import pluralize, text_hash, truncate
 from remanence.ports import Progress
 from remanence.schema import Memory
+from remanence.text.lexicon.thesaurus import words_of_series
+from remanence.text.passages import split_passages
+from remanence.text.text import pluralize, text_hash, truncate
 from remanence.upkeep.plans import ResultTable, TableResult
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import ScoredMemories, ScoredMemory

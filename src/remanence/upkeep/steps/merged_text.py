@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from remanence.language.named_entities.name_rules import find_names
-from remanence.language.text import normalize_text, split_sentences, tokens
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import Extractor, MergingExtractor
+from remanence.text.named_entities.name_rules import find_names
+from remanence.text.text import normalize_text, split_sentences, tokens
 
 log = logging.getLogger(__name__)
 

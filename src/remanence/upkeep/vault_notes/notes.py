@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import LedgerUnavailable
-from remanence.language.front_matter import split_front_matter
+from remanence.text.front_matter import split_front_matter
 
 MEMORY_FOLDER, ENTITY_FOLDER = "memories", "entities"
 _MAX_NAME_BYTES = 120  # most file systems allow 255; the rest is for additions to the name

@@ -15,10 +15,10 @@ from remanence.errors import LedgerUnavailable, NotFound
 from remanence.events import Event, Promoted, Ran, Used
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
-from remanence.language.front_matter import strip_links
-from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Snapshot, micros
+from remanence.text.front_matter import strip_links
+from remanence.text.text import pluralize
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, check_current
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import DEFINING, ScoredMemories, ScoredMemory, age_in_days

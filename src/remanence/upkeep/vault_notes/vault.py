@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from remanence.index.index import Index
-from remanence.language.text import truncate
 from remanence.schema import Entity, Memory, Snapshot
+from remanence.text.text import truncate
 from remanence.upkeep.plans import entity_id
 from remanence.upkeep.vault_notes import notes
 from remanence.upkeep.vault_notes.notes import (

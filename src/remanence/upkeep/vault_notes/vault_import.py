@@ -17,19 +17,19 @@ from remanence.events import Event, Ran
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import key_identity
 from remanence.index.index import Index
-from remanence.language.front_matter import strip_links
-from remanence.language.passages import split_passages
-from remanence.language.text import normalize_text, pluralize
 from remanence.ports import Progress
-from remanence.read.answer import Recall
+from remanence.recall.answer import Recall
+from remanence.remember import validate
+from remanence.remember.append import CHUNK, append
+from remanence.remember.prepare import PreparedVersion, prepare
 from remanence.schema import Evidence, Hit
+from remanence.text.front_matter import strip_links
+from remanence.text.passages import split_passages
+from remanence.text.text import normalize_text, pluralize
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, check_unchanged
 from remanence.upkeep.runs import vault_space
 from remanence.upkeep.vault_notes import notes
 from remanence.upkeep.vault_notes.notes import Note
-from remanence.write import validate
-from remanence.write.append import CHUNK, append
-from remanence.write.prepare import PreparedVersion, prepare
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,166 @@
+"""Step of the read path: from ranked rows to hits, with evidence, successors and contradicting memories.
+
+The shares of the evidence add up to the score. The shares of the signals are adjusted by age, importance and trust,
+like the score. If time changed the score, the difference is the share of the reason "time" or "supersession".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from remanence.recall.context import turns_before
+from remanence.recall.fusion import FusedRanking, adjustments, future_turns
+from remanence.recall.query import RecallContext
+from remanence.recall.validity.superseded import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
+from remanence.schema import Disagreement, Evidence, Hit, Memory, format_moment
+from remanence.text.lexicon.languages import language_of
+from remanence.text.rule_extractor import RuleExtractor
+from remanence.text.text import strip_accents, tokens
+
+_WORD = re.compile(r"\w+")
+_QUOTED_WORD = re.compile(r"(?<!\w)'(\w+)'")
+_STEM_BEGINNING = 3
+"""Letters that a word and its stem have in common, at most."""
+_ROUNDING = 1e-9
+_SMALL_MOVE = 0.01
+"""A smaller difference only breaks ties, and is not listed as a reason."""
+_MOVED_UP = "from the time asked about"
+_MOVED_DOWN = "ranked after what fits the time"
+
+
+def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
+    """A hit for each row of the ranking."""
+    index, snapshot = context.index, context.snapshot
+    rows = ranked.rows.tolist()
+    connected = ~isolated_mask(index, ranked.rows)
+    current = index.catalog.current_mask(ranked.rows, snapshot.position, snapshot.now)
+    current[connected] &= unsuperseded_mask(index, ranked.rows[connected], snapshot)
+    current &= ~index.catalog.ended_mask(ranked.rows, snapshot.now)
+    successors = [
+        replacement_row(index, row, snapshot) if is_connected else index.catalog.successor(row, snapshot.position)
+        for row, is_connected in zip(rows, connected.tolist(), strict=True)
+    ]
+    disagreements = {row: disagreeing_rows(index, row, snapshot) for row in ranked.rows[connected].tolist()}
+    # The memories of the hits and of the other rows that they name, in one query.
+    other_rows = [other for others in disagreements.values() for other, _, _ in others]
+    needed = list(dict.fromkeys([*rows, *(row for row in successors if row is not None), *other_rows]))
+    memories = dict(zip(needed, index.memories(needed), strict=True))
+    evidence = _evidence(context, ranked, [memories[row] for row in rows])
+    return tuple(
+        Hit(
+            memories[row],
+            score,
+            reasons,
+            is_current and successor is None,
+            None if successor is None else memories[successor],
+            tuple(Disagreement(kind, topic, memories[other]) for other, kind, topic in disagreements.get(row, ())),
+            **(_origin(context, row) if is_connected else {}),
+            context=turn_before,
+        )
+        for row, score, reasons, is_current, successor, is_connected, turn_before in zip(
+            *(rows, ranked.scores.tolist(), evidence, current.tolist(), successors, connected.tolist()),
+            turns_before(index, rows, snapshot.position),
+            strict=True,
+        )
+    )
+
+
+def rank_rules_lower(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """The hits with each fact that an earlier release wrote by rule below the text it was found in."""
+    ordered = list(hits)
+    for hit in [hit for hit in hits if hit.by == RuleExtractor.name]:
+        own = ordered.index(hit)
+        below = max((place for place, other in enumerate(ordered) if other.memory.id in hit.found_in), default=own)
+        if below > own:
+            ordered.insert(below, _moved_below(ordered.pop(own), ordered[below - 1].score))
+    return tuple(ordered)
+
+
+def _moved_below(hit: Hit, score: float) -> Hit:
+    reason = Evidence("rules", 1, score - hit.score, 0.0, "written by rule: below the words it rests on")
+    return replace(hit, score=score, evidence=(*hit.evidence, reason))
+
+
+def _origin(context: RecallContext, row: int) -> dict[str, Any]:
+    """The texts in which `remember` found a row, and what wrote it. Other links to what a memory was derived from do
+    not count."""
+    index = context.index
+    memory, ids = index.catalog.memory_of(row), index.catalog.ids
+    sources = [ids[number] for number in index.links.all_linked(memory, "derived_from", "out")]
+    records = [
+        (source, record)
+        for source in sources
+        for record in index.journal.extractions.get(source, ())
+        if ids[memory] in record.facts
+    ]
+    found_in = tuple(dict.fromkeys(source for source, _ in records))
+    return {"found_in": found_in, "by": records[-1][1].by} if records else {}
+
+
+def _evidence(context: RecallContext, ranked: FusedRanking, memories: Sequence[Memory]) -> list[tuple[Evidence, ...]]:
+    """For each row of the ranking, the reasons for its score."""
+    now = context.snapshot.now
+    factors = adjustments(context.index, ranked.rows, now).tolist()
+    is_future = future_turns(context.index, ranked.rows, now).tolist()
+    evidence = []
+    for row, score, memory, found, factor, is_said_later in zip(
+        ranked.rows.tolist(), ranked.scores.tolist(), memories, ranked.found_by(), factors, is_future, strict=True
+    ):
+        texts = memory.text, context.request.text
+        reasons = [
+            Evidence(signal, rank, factor * share, raw, _with_whole_words(note, texts) if signal == "words" else note)
+            for signal, rank, share, raw, note in found
+        ]
+        if is_said_later:
+            reasons.append(Evidence("time", 1, 0.0, 0.0, f"said only after {format_moment(now)}"))
+        evidence.append(tuple(_with_remainder(reasons, ranked.notes.get(row), score)))
+    return evidence
+
+
+def _with_remainder(evidence: list[Evidence], note: Evidence | None, score: float) -> list[Evidence]:
+    """The evidence, with the reason for the part of the score that is not from the signals, if there is such a part.
+    `note` is the reason if the row was moved because of time."""
+    total = sum(reason.share for reason in evidence)
+    if note is None and abs(score - total) < _ROUNDING:
+        return evidence
+    if note is not None:
+        return [*evidence, replace(note, share=score - total)]
+    if total and abs(score - total) < _SMALL_MOVE:
+        return [replace(reason, share=reason.share * score / total) for reason in evidence]
+    return [*evidence, Evidence("time", 1, score - total, 0.0, _MOVED_UP if score > total else _MOVED_DOWN)]
+
+
+def _with_whole_words(note: str, texts: Sequence[str]) -> str:
+    """The note with whole words from the first of these texts that has them, in place of stems."""
+    return _QUOTED_WORD.sub(lambda match: f"'{_whole_word(match[1], texts)}'", note)
+
+
+def _whole_word(stem: str, texts: Sequence[str]) -> str:
+    """The first word with this stem, in English or in the language of its text."""
+    for text in texts:
+        for word in _words_beginning(text, stem[:_STEM_BEGINNING]):
+            if tokens(word) == [stem] or stem in tokens(word, language_of(text)):
+                return word
+    return stem
+
+
+def _words_beginning(text: str, beginning: str) -> Iterator[str]:
+    """The words of a text that begin like a stem, whatever their capitals and accents."""
+    if text.isascii():
+        # The same as below, without finding all words: a recall does it for each word of each hit.
+        lowered = text.lower()
+        place = lowered.find(beginning)
+        while place >= 0:
+            if not place or not (lowered[place - 1].isalnum() or lowered[place - 1] == "_"):
+                word = _WORD.match(text, place)
+                if word is not None and word[0][:_STEM_BEGINNING].lower() == beginning:
+                    yield word[0]
+            place = lowered.find(beginning, place + 1)
+        return
+    for candidate in _WORD.findall(text):
+        start = candidate[:_STEM_BEGINNING]
+        if (start if start.isascii() else strip_accents(start)).lower() == beginning:
+            yield candidate

@@ -1,0 +1,202 @@
+"""The request of a recall, and its receipt, by which the same list can be returned again later."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from remanence.errors import InvalidInput
+from remanence.index.engine.row_filter import RowFilter, option_values
+from remanence.schema import Memory, Window, from_micros, micros
+from remanence.text.text import truncate
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedOptions(RowFilter):
+    """The options of a recall that decide its list, checked."""
+
+    limit: int = 10
+    during: Window | None = None
+    history: bool | None = None
+    """None: the wording of the question decides."""
+    min_score: float | None = None
+    signals: tuple[str, ...] | None = None
+    """None: all signals."""
+    weights: Mapping[str, float] | None = None
+    context: tuple[str, ...] = ()
+    """The turns before the question."""
+    reader: str | None = None
+    """The reader in place of that of the space."""
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether a filter is set."""
+        return self.during is not None or any(value is not None for value in option_values(self, RowFilter).values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest(CheckedOptions):
+    """The arguments of a recall, checked, with their defaults filled in."""
+
+    text: str
+    now: datetime
+    position: int
+    vector: Vector | None = None
+    deadline: float | None = None
+    """How many seconds the recall may take."""
+
+    def to_receipt(self, space: str, settings: str, *, include_archive: bool) -> Receipt:
+        own_vector = self.vector is not None
+        request = (space, self.position, settings, self.text, self.now)
+        return Receipt(*request, own_vector=own_vector, archive=include_archive, **option_values(self, CheckedOptions))
+
+    @classmethod
+    def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
+        position, now = receipt.position, receipt.now
+        return cls(
+            text=receipt.question, now=now, position=position, vector=vector, **option_values(receipt, CheckedOptions)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt(CheckedOptions):
+    """A recall as a small value: the question, its options, and the ledger position that was read.
+
+    Store it as JSON with `to_dict`, read it with `Receipt.from_dict`, and repeat the recall with
+    `space.audit.replay(receipt)`. The fields of `CheckedOptions` are the options of `space.recall`, checked; None is no
+    condition.
+
+    Attributes:
+        kinds: Only memories of these kinds.
+        tags: Only memories with all of these tags.
+        source: Only what comes from one of these sources.
+        speaker: Only what one of these people said or saw.
+        conversation: Only turns of these conversations, and facts found in them.
+        meta: Only memories whose `meta` match.
+        informative_only: True excludes chat turns that only ask, greet, thank or agree.
+        exclude_texts: Memories with these texts are excluded.
+        since: Only memories stated at this moment or later.
+        min_trust: Only memories with at least this trust.
+        without: Sources, observers or conversations that are left out, with what was derived from them.
+        limit: How many hits to return at most.
+        during: Only what was true in this time.
+        history: Whether past versions are included; None if the wording of the question decides.
+        min_score: Only hits with at least this score.
+        signals: The signals that rank; None for all.
+        weights: The weights of signals that the caller gave.
+        context: The turns before the question.
+        reader: The reader in place of that of the space; "none" for none.
+        space: The name of the space.
+        position: The last ledger position that was read.
+        settings: A hash of what else decides the list: release, embedder, reader and signals of your own.
+        question: The question.
+        now: The moment of the recall.
+        own_vector: Whether the caller gave the question's embedding; a replay needs it again.
+        archive: Whether archived memories were searched too.
+        vault: Whether the notes of the vault were searched too.
+    """
+
+    space: str
+    position: int
+    settings: str
+    question: str
+    now: datetime
+    own_vector: bool = False
+    archive: bool = False
+    vault: bool = False
+
+    @property
+    def id(self) -> str:
+        """Equal for the same question to the same ledger at the same moment."""
+        written = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+        return hashlib.blake2b(written.encode(), digest_size=12).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """This receipt as a dict of JSON types. Optional values that are not set are omitted.
+
+        Returns:
+            A dict that `from_dict` reads.
+
+        Example:
+            >>> from remanence.schema import EPOCH
+            >>> receipt = Receipt("default", 7, "s", "Where is Alice?", EPOCH, kinds=("episode",))
+            >>> Receipt.from_dict(receipt.to_dict()) == receipt
+            True
+        """
+        record: dict[str, Any] = {name: getattr(self, name) for name in ("space", "position", "settings", "question")}
+        record |= {"now": micros(self.now), "limit": self.limit}
+        for field in fields(CheckedOptions):
+            value = getattr(self, field.name)
+            if value != field.default:
+                record[_STORED_NAMES.get(field.name, field.name)] = _to_json(value)
+        return record | {name: True for name in ("own_vector", "archive", "vault") if getattr(self, name)}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Receipt:
+        """The receipt that `to_dict` wrote.
+
+        Args:
+            record: The dict.
+
+        Returns:
+            The receipt.
+
+        Raises:
+            InvalidInput: The dict is not a receipt.
+        """
+        try:
+            values = dict(record)
+            values["now"] = from_micros(values["now"])
+            for name, kind in _KINDS.items():
+                stored = values.pop(_STORED_NAMES.get(name, name), None)
+                if stored is not None:
+                    values[name] = _from_json(stored, kind)
+            return cls(**values)
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
+            raise InvalidInput(
+                f"{truncate(str(record), 80)!r} is not a receipt ({error}). Give `recall(...).receipt`."
+            ) from None
+
+
+_STORED_NAMES = {"informative_only": "telling"}
+"""The names of options in ledgers, where they differ."""
+_KINDS = get_type_hints(CheckedOptions)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Window):
+        return [end and micros(end) for end in (value.start, value.end)]
+    if isinstance(value, datetime):
+        return micros(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _from_json(stored: Any, kind: Any) -> Any:
+    """The value of an option of this type."""
+    kinds = {get_origin(part) or part for part in (kind, *get_args(kind))}
+    if Window in kinds:
+        return Window(*(None if end is None else from_micros(end) for end in stored))
+    if datetime in kinds:
+        return from_micros(stored)
+    return tuple(stored) if tuple in kinds else stored
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """A recorded recall that returned a memory which has been superseded, forgotten or expired since.
+
+    `memory` is the version that was returned; `superseded_by` is the memory that replaced it, None if it
+    was forgotten or has expired.
+    """
+
+    receipt: Receipt
+    at: datetime
+    memory: Memory
+    superseded_by: Memory | None = None

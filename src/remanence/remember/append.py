@@ -1,0 +1,173 @@
+"""Last step of the write path: versions are embedded and appended, each chunk in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from remanence.errors import LedgerUnavailable
+from remanence.events import Event, Quarantined, Remembered
+from remanence.index.engine.embedding import embed, embed_missing, store_vectors
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index, memory_from_entry
+from remanence.remember.ended_claims import ending_events, ends_claims
+from remanence.remember.mentions import add_registered_mentions, disambiguate_people
+from remanence.remember.prepare import PreparedVersion
+from remanence.remember.resolve_identity import IdentityResolver
+from remanence.remember.turn_kinds import with_turn_kinds
+from remanence.schema import Entry, Memory
+from remanence.text.text import normalize_name
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+
+CHUNK = 250
+"""Memories in one transaction. While it is applied to the index, for some 40 ms, readers wait."""
+
+ExtraEvents = Callable[[Index, Sequence[str]], Sequence[Event]]
+"""Returns the events to write together with memories, given the index and the ids of the memories."""
+
+
+def append(
+    engine: Engine,
+    space: str,
+    prepared: Sequence[PreparedVersion],
+    progress: Progress | None = None,
+    extra_events: ExtraEvents | None = None,
+    at: datetime | None = None,
+) -> list[Memory]:
+    """Write these versions, each chunk in one transaction, and return the memories they became.
+
+    `extra_events` is called under the write lock with the ids of all memories. Its events are written in the
+    last transaction, at the moment of the last version, or `at` if there is no version.
+    """
+    memories: list[Memory] = []
+    chunks = _chunks(prepared)
+    for number, chunk in enumerate(chunks, 1):
+        is_last = number == len(chunks)
+        extra_at = chunk[-1].recorded_at if chunk else at or engine.now()
+        extra = extra_events if is_last else None
+        with counting_stored_rows(memories):
+            memories += _append_chunk(engine, space, chunk, prepared, memories, extra, extra_at)
+        if progress is not None:
+            progress(len(memories), len(prepared))
+    if space in engine.profiled_spaces and engine.notify_worker is not None:
+        engine.notify_worker(space)
+    return memories
+
+
+@contextmanager
+def counting_stored_rows(stored: Sequence[Memory]) -> Iterator[None]:
+    """If the ledger fails in the block, the error also counts these rows, which were stored before (`stored_rows`)."""
+    try:
+        yield
+    except LedgerUnavailable as error:
+        error.stored_rows += len(stored)
+        raise
+
+
+def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersion]]:
+    """The versions in chunks. One that ends claims begins a chunk if an earlier one claims something of the same
+    subject, so that this is indexed by then."""
+    bounds, claimed = [0], set[str]()
+    for number, draft in enumerate(prepared):
+        names = {normalize_name(name) for triple in draft.version.triples for name in (triple.subject, triple.object)}
+        may_end = not claimed.isdisjoint(names) and ends_claims(draft.version)
+        if number - bounds[-1] == CHUNK or may_end:
+            bounds.append(number)
+            claimed = set()
+        claimed |= names
+    return [prepared[begin:end] for begin, end in pairwise([*bounds, len(prepared)])]
+
+
+def _append_chunk(
+    engine: Engine,
+    space: str,
+    prepared: Sequence[PreparedVersion],
+    batch: Sequence[PreparedVersion],
+    earlier_chunks: Sequence[Memory],
+    extra_events: ExtraEvents | None,
+    extra_at: datetime,
+) -> list[Memory]:
+    with engine.open_index(space, catch_up=False) as index:
+        # Before the write lock is taken: this may call an embedding model.
+        vectors, new_vectors = embed(engine, space, index.texts_to_embed([p.version for p in prepared]))
+        prepared = with_turn_kinds(prepared, vectors, engine.embedder.fingerprint)
+        entries: list[Entry] = []
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            index.catch_up(transaction.head)
+            with index.lock:
+                prepared = [add_registered_mentions(index, disambiguate_people(index, draft)) for draft in prepared]
+                resolver = IdentityResolver(index, batch)
+                resolved = [resolver.resolve(p) for p in prepared]
+                existing = _existing_memories(index, resolved)
+                extra: Sequence[Event] = ()
+                if extra_events is not None:
+                    ids = [*(memory.id for memory in earlier_chunks), *(memory_id for memory_id, _ in resolved)]
+                    extra = extra_events(index, ids)
+                ending = [
+                    (version, draft.recorded_at)
+                    for draft, (_, version) in zip(prepared, resolved, strict=True)
+                    if version is not None and ends_claims(version)
+                ]
+                ended = ending_events(index, ending) if ending else []
+            times = [p.recorded_at for p, (_, version) in zip(prepared, resolved, strict=True) if version is not None]
+            new = list(zip(times, [version for _, version in resolved if version is not None], strict=True))
+            for at, run in groupby(new, key=itemgetter(0)):
+                entries += engine.append(transaction, space, [version for _, version in run], at)
+            if extra:
+                entries += engine.append(transaction, space, extra, extra_at)
+            if ended:
+                entries += engine.append(transaction, space, ended, extra_at)
+            if hidden := _quarantine_events(index, [version for _, version in new]):
+                entries += engine.append(transaction, space, hidden, extra_at)
+            if entries and vectors:
+                store_vectors(engine, transaction, space, new_vectors)
+        index.apply_written(entries, vectors)
+        if index.vectors.sync.missing_vectors and vectors:
+            embed_missing(engine, space)
+        return _written_memories(index, resolved, entries, existing)
+
+
+def _quarantine_events(index: Index, versions: Sequence[Remembered]) -> list[Event]:
+    """The events that hide the versions whose source is in quarantine."""
+    if not index.journal.quarantines:
+        return []
+    hidden = [(state, version.memory) for version in versions if (state := index.journal.quarantine_of(version))]
+    return [Quarantined(state.id, state.source, (memory,)) for state, memory in hidden]
+
+
+def _existing_memories(index: Index, resolved: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
+    """The memories that exist already, by id, as they are before anything is written."""
+    # Under the write lock, so that no other thread or process erases them.
+    rows = {
+        memory_id: index.current_row(memory_id, index.catalog.position)
+        for memory_id, version in resolved
+        if version is None
+    }
+    visible = {memory_id: row for memory_id, row in rows.items() if row is not None}
+    if not visible:
+        return {}
+    return dict(zip(visible, index.memories(list(visible.values())), strict=True))
+
+
+def _written_memories(
+    index: Index,
+    resolved: Sequence[tuple[str, Remembered | None]],
+    entries: Sequence[Entry],
+    existing: dict[str, Memory],
+) -> list[Memory]:
+    """The memory of each version, without reading back what was just written."""
+    memories: list[Memory] = []
+    latest, written = dict(existing), iter(entries)
+    with index.lock:
+        for memory_id, version in resolved:
+            if version is not None:
+                first = index.catalog.first_recorded(index.require_number(memory_id))
+                latest[memory_id] = memory_from_entry(next(written), version, first)
+            memories.append(latest[memory_id])
+    return memories

@@ -1,0 +1,265 @@
+"""Hiding memories, showing them again, deleting their text permanently, and recording what expired."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.errors import InvalidInput, NotFound
+from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
+from remanence.index.engine.engine import Engine
+from remanence.index.index import Index
+from remanence.index.names.names import version_names
+from remanence.index.numbers import MemoryNumber
+from remanence.index.vectors.vectors import embeddable_texts
+from remanence.ledger.tables import SHARED_EMBEDDINGS
+from remanence.schema import Entry, Memory, Snapshot
+from remanence.text.text import text_hash
+
+_BATCH = 2_000
+
+
+def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None, *, with_related: bool = False) -> int:
+    """Hide these memories in one transaction, also archived ones. Returns how many were not forgotten before."""
+
+    def decide(index: Index) -> list[Event]:
+        forgettable = _visible_memories(index) | index.catalog.archived_mask(index.catalog.position)
+        numbers = _numbers(index, ids, with_related)
+        return [Forgotten(index.catalog.ids[number], why) for number in numbers if forgettable[number]]
+
+    return len(engine.write(space, decide))
+
+
+def unforget(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool = False) -> int:
+    """Show forgotten or archived memories again, in one transaction. Returns how many were hidden."""
+
+    def decide(index: Index) -> list[Event]:
+        visible = _visible_memories(index)
+        numbers = _numbers(index, ids, with_related)
+        return [Restored(index.catalog.ids[number]) for number in numbers if not visible[number]]
+
+    return len(engine.write(space, decide))
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What was erased in one space: the chosen memories, the derived ones, how many ledger entries of each kind lost
+    their text, how many embeddings were deleted, and the entry that records it."""
+
+    space: str
+    memories: tuple[str, ...]
+    derived: tuple[str, ...]
+    erased_entries: Mapping[str, int]
+    vectors: int
+    position: int
+    digest: str
+
+
+def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool = False) -> Erasure:
+    """Delete the text of these memories and of what was derived from them alone, in every version, permanently; with
+    `with_related`, also of the texts that they were found in."""
+    _copy_shared_vectors(engine)
+    with engine.open_index(space, catch_up=False) as index:
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            index.catch_up(transaction.head)
+            with index.lock:
+                catalog = index.catalog
+                found = map(index.require_number, ids)
+                chosen = dict.fromkeys(number for number in found if not catalog.hidden.is_erased(number))
+                memory_numbers = {**chosen, **dict.fromkeys(_sources(index, chosen))} if with_related else chosen
+                numbers = [
+                    number for number in _with_derived(index, memory_numbers) if not catalog.hidden.is_erased(number)
+                ]
+                positions_of = _entry_positions_about(index, numbers)
+                rows = {row for number in numbers for row in catalog.rows_of(number)}
+            positions = sorted({position for some in positions_of.values() for position in some})
+            entries = list(engine.ledger.entries_at(positions).values())
+            vectors = transaction.erase(space, positions, _hashes_without_other_use(index, entries, rows))
+            erased = [Erased(catalog.ids[number], tuple(some)) for number, some in positions_of.items()]
+            written = engine.append(transaction, space, erased, engine.now()) if erased else []
+        index.apply_written(written)
+    engine.erasure_cleaner.notify()
+    derived = [number for number in numbers if number not in chosen]
+    return _erasure(
+        space, [catalog.ids[n] for n in chosen], [catalog.ids[n] for n in derived], entries, vectors, written
+    )
+
+
+def erase_edge(engine: Engine, space: str, edge: str) -> Erasure:
+    """Delete a relation or a link, as it was stated and ended, permanently. What memories claim stays."""
+    with engine.open_index(space, catch_up=False) as index:
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            index.catch_up(transaction.head)
+            with index.lock:
+                snapshot = index.snapshot(index.catalog.position, engine.now())
+                positions_of = {
+                    id_: sorted({*index.relations.positions_of_edge(id_), *index.links.positions_of_edge(id_)})
+                    for id_ in _stated_edges(index, snapshot, edge)
+                }
+            entries = list(engine.ledger.entries_at([p for some in positions_of.values() for p in some]).values())
+            transaction.erase(space, [entry.position for entry in entries], ())
+            erased = [Erased(id_, tuple(some)) for id_, some in positions_of.items()]
+            written = engine.append(transaction, space, erased, engine.now())
+        index.apply_written(written)
+    engine.erasure_cleaner.notify()
+    return _erasure(space, [], [], entries, 0, written)
+
+
+def _stated_edges(index: Index, snapshot: Snapshot, edge: str) -> list[str]:
+    """The ids under which the same relation or link was stated, by anybody."""
+    ids = [edge, *(id_ for id_, _ in index.relations.equivalent_claims(edge, snapshot))]
+    stated = [id_ for id_ in ids if index.relations.is_assertion(id_)]
+    stated += [link.id for link in index.links.statements_of(edge, snapshot)] or [edge] * index.links.has(edge)
+    if stated:
+        return list(dict.fromkeys(stated))
+    memory = edge.rpartition(":")[0]
+    if memory and index.relations.with_edge_id(edge):
+        raise InvalidInput(f"relation {edge!r} is what memory {memory!r} says. Erase that memory.")
+    raise NotFound(f"space {index.space!r} has no relation or link {edge!r}. Ids are those of what was made or found.")
+
+
+def erase_space(engine: Engine, space: str) -> Erasure:
+    """Delete the text of everything in a space, permanently. The space is no longer listed."""
+    _copy_shared_vectors(engine)
+    with engine.open_index(space) as index:
+        known = index.catalog.position
+        # Before the lock is taken, because it takes most of the time.
+        entries = [entry for entry in engine.ledger.read(space) if entry.position <= known]
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            entries += engine.ledger.read(space, after=known)
+            index.catch_up(transaction.head)
+            with index.lock:
+                catalog = index.catalog
+                ids = [id_ for number, id_ in enumerate(catalog.ids) if not catalog.hidden.is_erased(number)]
+                hashes = index.embedded_text_hashes()
+            vectors = transaction.erase(space, (), hashes)
+            # One event for each memory, for readers of the changes. That all entries are empty is recorded by the last
+            # one.
+            gone = [Erased(id_, ()) for id_ in ids]
+            written = engine.append(transaction, space, gone, engine.now()) if gone else []
+            [emptied] = engine.signatures.sign(space, [Emptied(space)])
+            written.append(transaction.erase_space(space, at=engine.now(), signature=emptied.signature))
+        index.apply_written(written)
+    engine.erasure_cleaner.notify()
+    return _erasure(space, ids, [], entries, vectors, written)
+
+
+def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[MemoryNumber]:
+    """These memories by number; with `with_related`, also the texts that they were found in, and the facts that were
+    found in them alone."""
+    chosen = [index.require_unerased(id_) for id_ in dict.fromkeys(ids)]
+    if not with_related:
+        return chosen
+    related = dict.fromkeys([*_with_derived(index, chosen), *_sources(index, chosen)])
+    return [number for number in related if not index.catalog.hidden.is_erased(number)]
+
+
+def _sources(index: Index, memories: Iterable[MemoryNumber]) -> list[MemoryNumber]:
+    """The memories that these were found in."""
+    return [source for memory in memories for source in index.links.all_linked(memory, "derived_from", "out")]
+
+
+def _with_derived(index: Index, memories: Iterable[MemoryNumber]) -> list[MemoryNumber]:
+    """These memories, those derived from nothing else, and those that superseded one and contain its text."""
+    numbers = dict.fromkeys(memories)
+    waiting = list(numbers)
+    while waiting:
+        source = waiting.pop(0)
+        superseding = index.links.all_linked(source, "supersedes", "in")
+        for fact in index.links.all_linked(source, "derived_from", "in"):
+            sources = index.links.all_linked(fact, "derived_from", "out")
+            alone = all(
+                source_number in numbers or index.catalog.hidden.is_erased(source_number) for source_number in sources
+            )
+            if fact not in numbers and (alone or fact in superseding):
+                numbers[fact] = None
+                waiting.append(fact)
+    return list(numbers)
+
+
+def _entry_positions_about(index: Index, memories: Collection[MemoryNumber]) -> dict[int, list[int]]:
+    """For each of these memories the ledger entries that contain text of it or are about it alone: its versions,
+    links, extractions and assertions, and the recorded recalls that returned it."""
+    positions_of: dict[int, list[int]] = {}
+    asserted: dict[int, list[int]] = {}
+    for position, memory in index.relations.positions_of_memories(set(memories)).items():
+        asserted.setdefault(memory, []).append(position)
+    listed: set[int] = set()
+    for memory in memories:
+        memory_id = index.catalog.ids[memory]
+        positions = {
+            *index.catalog.positions_of_memory(memory),
+            *index.links.positions_of_memory(memory),
+            *asserted.get(memory, ()),
+            *(extraction.position for extraction in index.journal.extractions.get(memory_id, ())),
+            *index.journal.recall_positions.get(memory_id, ()),
+        }
+        positions_of[memory] = sorted(positions - listed)
+        listed |= positions
+    return positions_of
+
+
+def _erasure(
+    space: str,
+    memories: Iterable[str],
+    derived: Iterable[str],
+    entries: Iterable[Entry],
+    vectors: int,
+    written: Sequence[Entry],
+) -> Erasure:
+    erased_entries = Counter(entry.kind for entry in entries if not isinstance(entry.event, Erased | Emptied | None))
+    position, digest = (written[-1].position, written[-1].digest.hex()) if written else (0, "")
+    return Erasure(space, tuple(memories), tuple(derived), dict(erased_entries), vectors, position, digest)
+
+
+def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[int]) -> list[bytes]:
+    """The hashes of the texts and names in these entries that no row of the space has besides these."""
+    versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
+    hashes = {text_hash(text) for version in versions for text in embeddable_texts(version)}
+    with index.lock:
+        names = {name for version in versions for name, _ in version_names(version)}
+        used = index.vectors.hashes_outside(sorted(rows), hashes) | index.graph.hashes_outside(rows, names)
+    return sorted(hashes - used)
+
+
+def _copy_shared_vectors(engine: Engine) -> None:
+    """Give each space a copy of the vectors that an older release stored for all spaces together, since an erasure
+    deletes them there. This opens every space, once."""
+    if not engine.ledger.get_meta(SHARED_EMBEDDINGS):
+        return
+    model = engine.embedder.fingerprint
+    for space in engine.ledger.spaces():
+        with engine.open_index(space) as index:
+            hashes = index.embedded_text_hashes()
+        for begin in range(0, len(hashes), _BATCH):
+            vectors = engine.ledger.vectors(space, model, hashes[begin : begin + _BATCH], include_shared=True)
+            with engine.transaction() as transaction:
+                transaction.put_vectors(space, model, vectors)
+    with engine.transaction() as transaction:
+        transaction.put_meta(SHARED_EMBEDDINGS, "")
+
+
+def record_expired(engine: Engine, space: str) -> list[Memory]:
+    """Record which memories have expired since the last call."""
+    with engine.open_index(space) as index:
+        if not index.expired_rows(index.catalog.position, engine.now()):
+            return []  # other writers do not have to wait for this
+    ids: list[str] = []
+
+    def decide(index: Index) -> list[Event]:
+        rows = index.expired_rows(index.catalog.position, engine.now())
+        ids.extend(index.catalog.ids[index.catalog.memory_of(row)] for row in rows)
+        return [Expired(memory_id) for memory_id in ids]
+
+    engine.write(space, decide)
+    with engine.open_index(space) as index:
+        return index.visible_memories(ids, index.catalog.position)
+
+
+def _visible_memories(index: Index) -> NDArray[np.bool_]:
+    """The memories, by number, that are not hidden."""
+    return index.catalog.memories_of_rows(index.catalog.visible_mask(index.catalog.position))

@@ -1,0 +1,378 @@
+"""`remember`: a text or a conversation, kept as it was said; with a language model also the facts in it.
+
+The source is written verbatim by the caller, so that nothing is lost if a later step fails. Without a language model
+that is all. With one:
+
+1. `find_known_facts`: the stored facts that the conversation may end, replace or confirm
+2. `extract_facts`: the model reads the conversation with them, in one call, without a lock, because it may be slow
+3. `store_facts`: facts, links to sources and known facts, and the extraction itself, in one transaction; older entries
+   stay as they are
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from remanence.errors import NotFound
+from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Spent
+from remanence.graph.assertions import invalidation_events
+from remanence.index.claims.claims import claim_id
+from remanence.index.engine.embedding import embed_descriptions
+from remanence.index.engine.identity import new_id
+from remanence.index.index import Index
+from remanence.models.extractors import model_and_prompt
+from remanence.ports import FactExtractor
+from remanence.remember.alias_detection import alias_events
+from remanence.remember.append import ExtraEvents, append
+from remanence.remember.known_facts import find_known_facts, sources_of_jobs
+from remanence.remember.prepare import PreparedVersion, prepare_fact, prepare_revision
+from remanence.remember.unread_turns import VERBATIM, utc_day
+from remanence.schema import (
+    PLAN_TAG,
+    ExtractionResult,
+    Fact,
+    FactEffect,
+    LinkKind,
+    Memory,
+    Snapshot,
+    Triple,
+    Utterance,
+    Window,
+)
+from remanence.text.text import normalize_text
+
+if TYPE_CHECKING:
+    from remanence.index.engine.engine import Engine
+    from remanence.ports import Extractor, Progress
+
+log = logging.getLogger(__name__)
+
+BATCH = 200  # turns that are read and written at once
+_TURNS_BEFORE = 4
+"""How many turns before those that are read a language model is shown, to understand them by."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """Some sources, the known facts that they were read with, and the result of the extractor. `Fact.source_turns` are
+    indexes of `sources`, `FactEffect.known_index` one of `known`."""
+
+    sources: tuple[Memory, ...]
+    known: tuple[Memory, ...]
+    result: ExtractionResult
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether nothing was read, and another call may succeed."""
+        return self.result.problem is not None and not self.result.answered and not self.result.facts
+
+    @property
+    def facts(self) -> list[Fact]:
+        """The facts that have a text."""
+        return [fact for fact in self.result.facts if normalize_text(fact.text)]
+
+    def sources_of(self, fact: Fact) -> list[Memory]:
+        """The sources that a fact names."""
+        return [self.sources[number] for number in fact.source_turns if 0 <= number < len(self.sources)]
+
+    def effects_of(self, fact: Fact) -> list[tuple[Memory, FactEffect]]:
+        """The known facts that a fact has an effect on. An index of none of them is ignored: a model may invent it."""
+        return [
+            (self.known[effect.known_index], effect)
+            for effect in fact.effects
+            if 0 <= effect.known_index < len(self.known)
+        ]
+
+
+def remember(
+    engine: Engine, space: str, sources: Sequence[Memory], now: datetime, progress: Progress | None = None
+) -> list[Memory]:
+    """What is remembered of these sources: the facts in them, or without a language model the sources themselves.
+
+    Sources that the same extractor has read are not read again, unless one of their facts was forgotten since. Such a
+    fact is then restored.
+    """
+    if not isinstance(engine.extractor, FactExtractor):
+        add_aliases(engine, space, sources, now)
+        if progress is not None:
+            progress(len(sources), len(sources))
+        return list(sources)
+    batches = [sources[begin : begin + BATCH] for begin in range(0, len(sources), BATCH)]
+    return _remember_batches(engine, space, batches, now, progress, reuse_extractions=True)
+
+
+def reextract(
+    engine: Engine, space: str, memory_id: str | None, now: datetime, progress: Progress | None = None
+) -> list[Memory]:
+    """Read one source again, or all of them, each conversation at once, including the sources of abandoned jobs.
+
+    Without a language model the facts that were written for them are forgotten: the sources themselves stay.
+    """
+    with engine.open_index(space) as index:
+        abandoned = sources_of_jobs(engine, index, ("given up", "cancelled"))
+        ids = list(dict.fromkeys((*index.journal.extractions, *abandoned)))
+    if memory_id is not None and memory_id not in ids:
+        raise NotFound(f"memory {memory_id!r} is not a source that remember() stored in space {space!r}.")
+    sources = existing_memories(engine, space, [memory_id] if memory_id else ids)
+    groups = groupby(sources, key=lambda m: ("memory", m.id) if m.turn is None else ("turn", m.turn.conversation))
+    return _remember_batches(
+        engine, space, [list(group) for _, group in groups], now, progress, reuse_extractions=False
+    )
+
+
+def _remember_batches(
+    engine: Engine,
+    space: str,
+    batches: Sequence[Sequence[Memory]],
+    now: datetime,
+    progress: Progress | None,
+    *,
+    reuse_extractions: bool,
+) -> list[Memory]:
+    """The facts of some batches of sources. With `reuse_extractions`, those of an earlier extraction are returned."""
+    facts: dict[str, Memory] = {}
+    done, total = 0, sum(map(len, batches))
+    for batch in batches:
+        with engine.open_index(space) as index:
+            extracted = _extracted_facts(index, batch, engine.extractor) if reuse_extractions else None
+        memories = [] if extracted is None else existing_memories(engine, space, extracted)
+        if extracted is None or len(memories) < len(extracted):  # a forgotten fact that is remembered again is restored
+            memories = store_facts(engine, space, extract_facts(engine, space, batch, now), now)
+        facts |= {memory.id: memory for memory in memories}
+        done += len(batch)
+        if progress is not None:
+            progress(done, total)
+    return list(facts.values())
+
+
+def existing_memories(engine: Engine, space: str, ids: Iterable[str]) -> list[Memory]:
+    """The memories with these ids, without those that are hidden."""
+    with engine.open_index(space) as index:
+        return index.visible_memories(ids, index.catalog.position)
+
+
+def extract_facts(engine: Engine, space: str, sources: Sequence[Memory], now: datetime) -> SourceFacts:
+    """The facts in these memories, by the language model of the engine. Without one, or if it fails, there are none,
+    and the result says why."""
+    extractor = engine.extractor
+    if not isinstance(extractor, FactExtractor):
+        return SourceFacts(tuple(sources), (), ExtractionResult(by=VERBATIM, answered=True))
+    known = find_known_facts(engine, space, sources, now)
+    utterances = [_as_utterance(source, now) for source in sources]
+    before = [_as_utterance(turn, now) for turn in _turns_before(engine, space, sources)]
+    try:
+        with engine.use_date_order_of(space, [memory.text for memory in sources]):
+            result = extractor.facts(utterances, now=now, known=known, before=before)
+    except Exception as error:  # noqa: BLE001  -- the extractor is the caller's code and may raise anything
+        log.warning("the extractor failed, so no facts are written: %s", error)
+        result = ExtractionResult(by=extractor.name, problem=f"{type(error).__name__}: {error}")
+    return SourceFacts(tuple(sources), tuple(known), result)
+
+
+def _as_utterance(memory: Memory, now: datetime) -> Utterance:
+    turn = memory.turn
+    return Utterance(memory.text, turn.speaker if turn else memory.observed_by, (turn.at if turn else None) or now)
+
+
+def _turns_before(engine: Engine, space: str, sources: Sequence[Memory]) -> list[Memory]:
+    """The visible turns before the first of these sources in its conversation, in order."""
+    if not sources or sources[0].turn is None:
+        return []
+    with engine.open_index(space) as index, index.lock:
+        row: int | None = index.current_row(sources[0].id, index.catalog.position)
+        rows: list[int] = []
+        while row is not None and row >= 0 and len(rows) <= _TURNS_BEFORE:
+            rows.append(row)
+            [row] = index.graph.previous_turns([row])
+        ids = [index.catalog.ids[index.catalog.memory_of(row)] for row in reversed(rows[1:])]
+        return index.visible_memories(ids, index.catalog.position)
+
+
+class _SourceErased(Exception):
+    """A source was erased while its facts were extracted."""
+
+
+def store_facts(
+    engine: Engine,
+    space: str,
+    source_facts: SourceFacts,
+    now: datetime,
+    *,
+    job: str | None = None,
+    extra_events: ExtraEvents | None = None,
+) -> list[Memory]:
+    """Write the facts, linked to their sources and to the known facts that they end, replace or confirm.
+
+    Facts that only an earlier extraction found in the same sources are forgotten. The tokens of the model are recorded
+    for the `job`. `extra_events` may add events to the same transaction, or raise to write nothing.
+    """
+    while True:
+        spent = spent_events(engine, source_facts, job)
+
+        def events(index: Index, ids: Sequence[str], spent: Sequence[Event] = spent) -> list[Event]:
+            return [*spent, *(extra_events(index, ids) if extra_events else ())]
+
+        try:
+            return _store_facts(engine, space, source_facts, now, events)
+        except _SourceErased:  # its text must not be stored again
+            remaining = existing_memories(engine, space, [source.id for source in source_facts.sources])
+            again = extract_facts(engine, space, remaining, now)
+            usage = source_facts.result.usage + again.result.usage
+            source_facts = replace(again, result=replace(again.result, usage=usage))
+
+
+def spent_events(engine: Engine, source_facts: SourceFacts, job: str | None) -> list[Spent]:
+    """The record of the tokens that these facts cost, if a model was asked."""
+    usage, model = source_facts.result.usage, model_and_prompt(engine.extractor)[0]
+    if not usage.calls:
+        return []
+    return [Spent(job or new_id(), model, utc_day(engine.now()), usage.calls, usage.tokens_in, usage.tokens_out)]
+
+
+def _store_facts(
+    engine: Engine, space: str, source_facts: SourceFacts, now: datetime, extra_events: ExtraEvents
+) -> list[Memory]:
+    source_ids = {source.id for source in source_facts.sources}
+    facts = source_facts.facts
+    with engine.open_index(space) as index:
+        prepared = [_prepare(index, fact, source_facts, now) for fact in facts]
+    aliases: list[Event] = []
+
+    def decide(index: Index, ids: Sequence[str]) -> list[Event]:
+        if any(index.catalog.hidden.is_erased(index.require_number(source)) for source in source_ids):
+            raise _SourceErased
+        by = source_facts.result.by
+        aliases[:] = alias_events(index, source_facts.sources, now, by)
+        return [
+            *_effect_events(index, source_facts, prepared, ids, now),
+            *_source_links(source_facts, ids, by),
+            *_extractions(index, source_facts, ids),
+            *_forgotten_facts(index, source_facts, ids),
+            *aliases,
+            *extra_events(index, ids),
+        ]
+
+    memories = append(engine, space, prepared, extra_events=decide, at=now)
+    if aliases:
+        embed_descriptions(engine, space)
+    return memories
+
+
+def add_aliases(engine: Engine, space: str, sources: Sequence[Memory], now: datetime) -> None:
+    """Register the other names that these sources give people: "Katherine Holm, whom everyone calls Katie"."""
+    written = engine.write(space, lambda index: alias_events(index, sources, now, VERBATIM), now)
+    if written:
+        embed_descriptions(engine, space)
+
+
+def _prepare(index: Index, fact: Fact, source_facts: SourceFacts, now: datetime) -> PreparedVersion:
+    """The version of a fact; one with the text of its only source is a new version of that source."""
+    sources = source_facts.sources_of(fact)
+    only = sources[0] if len(sources) == 1 else None
+    if only is not None and only.turn is None and normalize_text(only.text) == normalize_text(fact.text):
+        version = index.latest_version(only.id)
+        if version is not None:
+            return prepare_revision(version, fact, now)
+    return prepare_fact(fact, now, sources=sources)
+
+
+def _extracted_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:
+    """The facts that this extractor found in these sources before; None if it has not read all of them."""
+    key = (extractor.name, *model_and_prompt(extractor))
+    extractions = [index.journal.extraction_by(source.id, key) for source in sources]
+    if not all(extractions):
+        return None
+    return list(dict.fromkeys(fact for extraction in extractions if extraction for fact in extraction.facts))
+
+
+def _source_links(source_facts: SourceFacts, ids: Sequence[str], by: str) -> list[Linked]:
+    return [
+        Linked(new_id(), memory, "derived_from", source.id, observed_by=by)
+        for fact, memory in zip(source_facts.facts, ids, strict=True)
+        for source in source_facts.sources_of(fact)
+        if source.id != memory
+    ]
+
+
+def _extractions(index: Index, source_facts: SourceFacts, ids: Sequence[str]) -> list[Extracted]:
+    """The facts of each source. A fact that names no source is attributed to all of them. If the model failed, what it
+    found before stays, and it does not count as one that has read the source: it is asked again."""
+    result = source_facts.result
+    author = (VERBATIM, None, None) if source_facts.has_failed else (result.by, result.model, result.prompt)
+    facts_of: dict[str, dict[str, None]] = {source.id: {} for source in source_facts.sources}
+    for fact, memory in zip(source_facts.facts, ids, strict=True):
+        for source in source_facts.sources_of(fact) if fact.source_turns else source_facts.sources:
+            facts_of[source.id][memory] = None
+    return [
+        Extracted(source, *author, result.problem, tuple(memories))
+        for source, memories in facts_of.items()
+        if not (source_facts.has_failed and index.journal.extractions.get(source))
+    ]
+
+
+def _forgotten_facts(index: Index, source_facts: SourceFacts, ids: Sequence[str]) -> list[Forgotten]:
+    """The facts that the last extraction found in these sources and this one did not."""
+    if source_facts.has_failed:
+        return []
+    sources = {source.id for source in source_facts.sources}
+    last = (index.journal.extractions.get(source, [])[-1:] for source in sources)
+    earlier = {fact for extractions in last for extraction in extractions for fact in extraction.facts}
+    dropped = sorted(earlier - set(ids) - sources)
+    why = f"read again by {source_facts.result.by}"
+    return [Forgotten(fact, why) for fact in dropped if index.current_row(fact, index.catalog.position) is not None]
+
+
+def _effect_events(
+    index: Index, source_facts: SourceFacts, prepared: Sequence[PreparedVersion], ids: Sequence[str], now: datetime
+) -> list[Event]:
+    """What the facts do to known ones: a link for each, and the ends of the claims of those that are over.
+
+    A fact that is trusted less than a known one contradicts it in place of ending it.
+    """
+    by, snapshot = source_facts.result.by, index.snapshot(index.catalog.position, now)
+    events: list[Event] = []
+    for fact, new, memory_id in zip(source_facts.facts, prepared, ids, strict=True):
+        for known, effect in source_facts.effects_of(fact):
+            if known.id == memory_id:
+                continue
+            is_trusted = new.version.trust >= known.trust
+            kind: LinkKind = (
+                "supports" if effect.effect == "confirms" else "supersedes" if is_trusted else "contradicts"
+            )
+            valid = _replacement_window(new, known) if kind == "supersedes" else Window()
+            events.append(
+                Linked(new_id(), memory_id, kind, known.id, valid, observed_by=by, why=fact.quotation or None)
+            )
+            if kind == "supersedes" and not valid.has_bound:
+                until = new.version.valid.start or new.version.told_at or now
+                claims = [claim for claim in known.triples if claim not in fact.triples]
+                events += _claim_ends(index, known, claims, until, fact.text, by, snapshot=snapshot)
+    return events
+
+
+def _claim_ends(
+    index: Index, known: Memory, claims: Iterable[Triple], until: datetime, why: str, by: str, *, snapshot: Snapshot
+) -> list[Invalidated]:
+    """The ends of the claims of a known fact, and of the turns that it comes from. A claim that another memory makes
+    too goes on."""
+    events = (event for claim in claims for event in invalidation_events(index, snapshot, claim, until, why, by))
+    sources = index.links.all_linked(index.require_number(known.id), "derived_from", "out")
+    ids = (known.id, *(index.catalog.ids[source] for source in sources))
+    own = {claim_id(memory, claim) for memory in ids for claim in known.triples}
+    return [event for event in events if event.edge in own]
+
+
+def _replacement_window(new: PreparedVersion, old: Memory) -> Window:
+    """When a memory takes the place of another: at once, or when it begins. Until "In June I move to Oslo" comes true,
+    "I live in Rome" is true. What is itself to come is replaced at once, as an appointment that is moved."""
+    version = new.version
+    start, told_at, old_start = version.valid.start, version.told_at or new.recorded_at, old.valid.start
+    is_event = version.kind == "episode" and PLAN_TAG not in version.tags  # a funeral is held after the end
+    if start is None or start <= told_at or is_event:
+        return Window()
+    return Window(start) if old_start is None or old_start <= told_at else Window()

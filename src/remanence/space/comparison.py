@@ -1,0 +1,99 @@
+"""The settings of `recall` that `evaluate` compares: each is asked of a view with that reader, embedder and options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, closing
+from copy import copy
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from remanence.index.engine.engine import Engine, LedgerPlace, close_on_error
+from remanence.index.engine.inputs import progress_bar
+from remanence.index.engine.row_filter import RecallOptions
+from remanence.ledger import open_ledger
+from remanence.ledger.locks import ThreadLocks
+from remanence.models.embedders import resolve_embedder
+from remanence.models.readers import SmallReader, resolve_reader
+from remanence.models.time_limit import DEFAULT_TIMEOUT
+from remanence.recall.answer import Recall
+from remanence.recall.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
+from remanence.schema import Memory
+from remanence.transfer.export_file import export
+from remanence.transfer.import_file import Importer
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+    from remanence.space.view import Expected, View
+
+
+def compare_settings(
+    view: View,
+    questions: Mapping[str, Expected] | Iterable[tuple[str, Expected] | Mapping[str, Any]],
+    settings: Mapping[str, Mapping[str, Any]] | None,
+    limit: int,
+    progress: bool | Progress,
+) -> Evaluation:
+    """Ask all questions under every setting. See `View.evaluate`."""
+    # `limit` is the same for all: figures at different depths cannot be compared.
+    options_of_recall = [field.name for field in fields(RecallOptions) if field.name != "limit"]
+    options = (*options_of_recall, "reader", "embedder")
+    compared = _default_settings(view._engine) if settings is None else check_settings(settings, options)
+
+    def find(value: str) -> Memory | None:
+        return view.get(value) or view.find(value)
+
+    asked = expected_answers(questions, find, view.memories)
+    copies = ExitStack()
+
+    def recall_with(options: Mapping[str, Any]) -> RecallFunction:
+        engine, others = view._engine, dict(options)
+        if "embedder" in others:
+            engine = copies.enter_context(closing(_copy_with_embedder(view, others.pop("embedder"))))
+        if "reader" in others:
+            engine = copy(engine)
+            engine.reader = resolve_reader(others.pop("reader"))
+        changed = view._with_engine(engine)
+
+        def ask(question: str, own: Mapping[str, Any]) -> Recall:
+            return changed.recall(question, limit=limit, **{**others, **own})
+
+        ask(asked[0].question, asked[0].options)  # the first question may have to load a model
+        if isinstance(engine.reader, SmallReader):
+            engine.reader.clear()  # readings cached for an earlier setting would take no time
+        return ask
+
+    with copies, progress_bar(progress, "asking") as report_progress:
+        return evaluate(asked, compared, recall_with, limit, report_progress)
+
+
+def _copy_with_embedder(view: View, embedder: Any) -> Engine:
+    """A copy of the space of a view, in memory, with its name, ids, times and settings and another embedder. Close
+    it."""
+    original = view._engine
+    copied = Engine(
+        open_ledger(None),
+        resolve_embedder(embedder, DEFAULT_TIMEOUT),
+        original.extractor,
+        original.reader,
+        clock=original.now,
+        place=LedgerPlace(None, None, ThreadLocks()),
+        signals=original.extra_signals,
+        trust=original.trust,
+        day_first=original.day_first,
+    )
+    with close_on_error(copied), TemporaryDirectory() as folder:
+        file = Path(folder) / "space.jsonl"
+        export(original, view.name, [view.name], file, vectors=False)
+        Importer(file).write_to(copied, lambda _: view.name)
+    return copied
+
+
+def _default_settings(engine: Engine) -> dict[str, Mapping[str, Any]]:
+    """The usual options, and the same without the reader and without each signal."""
+    signals = engine.signal_names
+    without = {f"without {name}": {"signals": [signal for signal in signals if signal != name]} for name in signals}
+    no_reader = {} if engine.reader is None else {"without the reader": {"reader": None}}
+    return {"usual": {}, **no_reader, **without}

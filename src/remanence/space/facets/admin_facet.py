@@ -1,0 +1,291 @@
+"""The class of `space.admin`: numbers, export, compaction and checks of a whole space."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Literal
+
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment, progress_bar
+from remanence.index.engine.rebuilding import check_index, rebuild_collection
+from remanence.index.engine.row_filter import RowFilter
+from remanence.remember import remember
+from remanence.schema import Memory
+from remanence.space.facets.facet import Facet, MemoryListing
+from remanence.text.temporal import parse_moment
+from remanence.transfer.compaction import CompactionReport, compact
+from remanence.transfer.export_file import TransferReport, export
+from remanence.transfer.overview import ListedStatus, Stats, space_disk_usage
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+    from remanence.transfer.export_okf import OkfReport
+    from remanence.transfer.imports.importing import ImportReport
+    from remanence.transfer.imports.records import ImportFormat
+
+
+class AdminView(Facet):
+    """What can be read about a whole space, as one view knows it."""
+
+    @property
+    def location(self) -> str | None:
+        """The folder that this space is stored in, or the address of its database, without the password; None if it is
+        in memory only."""
+        return self._engine.location
+
+    def stats(self) -> Stats:
+        """This space in numbers: memories by status and kind, entities, relations, links, entries, disk use.
+
+        Returns:
+            The numbers. Printed, they are a table.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.forget(space.add("Alice drinks tea."))
+            ...     _ = space.add("Alice lives in Porto.")
+            ...     space.admin.stats().memories
+            {'current': 1, 'forgotten': 1}
+        """
+        engine, embedder = self._engine, self._engine.embedder
+        about = {
+            "embedder": embedder.name,
+            "dimension": embedder.dimension,
+            "children": sum(name != self._space for name in self._space_names()),
+            "location": self.location,
+            "disk": space_disk_usage(engine.folder, self._space),
+        }
+        return self._read_overview(lambda overview: overview.stats(engine.ledger, self._space, **about))
+
+    astats = in_thread(stats)
+
+    def _unembedded(self) -> int:
+        """How many texts have no vector yet; a part of `stats` that does not read all memories."""
+        with self._engine.open_index(self._space) as index:
+            return len(index.vectors.sync.missing_vectors)
+
+    def _space_names(self) -> list[str]:
+        """The names of this space and of those below it."""
+        return self._engine.ledger.spaces(self._space)
+
+
+class Admin(AdminView):
+    """Maintenance of a whole space: check, compact, export, and read its texts again."""
+
+    def check(self) -> dict[str, str]:
+        """Compare each index with a fresh build from the ledger.
+
+        Returns:
+            What differs, by the name of the index; empty if all agree. `space.rebuild()` repairs it.
+        """
+        return check_index(self._engine, self._space)
+
+    acheck = in_thread(check)
+
+    def rebuild_collection(self) -> str:
+        """Rebuild the collection of a shared Qdrant with the settings that this space was opened with.
+
+        All points are copied, those of other spaces and ledgers too. Others can read and write during the copy. Then
+        the new collection replaces the old one in one step.
+
+        Returns:
+            The name of the new collection, which is behind the same alias as the old one.
+
+        Raises:
+            InvalidInput: The vectors are not on a Qdrant server.
+            ProjectionError: The server failed. The old collection stays in use.
+        """
+        return rebuild_collection(self._engine)
+
+    arebuild_collection = in_thread(rebuild_collection)
+
+    def compact(self, *, progress: bool | Progress = False) -> CompactionReport:
+        """Free disk space. Ledger entries and answers stay the same.
+
+        Rebuilds the indexes of this space and of those below it, deletes unused files and shrinks the ledger file.
+        The index of more than 1,000 versions can be used meanwhile, and keeps its vectors as they are.
+
+        Args:
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The bytes on disk before and after, which indexes were rebuilt, and what was skipped.
+        """
+        with progress_bar(progress, "compacting") as report_progress:
+            return compact(self._engine, self._space_names(), report_progress)
+
+    acompact = in_thread(compact)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        children: bool = False,
+        vectors: bool = False,
+        progress: bool | Progress = False,
+    ) -> TransferReport:
+        """Write every ledger entry of this space to a file of JSON lines, for `remanence.import_`.
+
+        The file contains all that was ever learned, also forgotten and superseded memories, with both clocks. Of
+        an erased memory it contains only that it existed. The file appears when it is complete.
+
+        Args:
+            path: The file to write. A name that ends in .gz is compressed.
+            children: Also export the spaces below this one.
+            vectors: Also export the embeddings, so that none has to be computed again.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            How many entries and vectors were written, and of which spaces.
+
+        Raises:
+            InvalidInput: The file cannot be written.
+
+        Example:
+            >>> import remanence, tempfile
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.")
+            ...     space.admin.export(tempfile.mkdtemp() + "/memory.jsonl").entries
+            1
+        """
+        spaces = [name for name in self._space_names() if children or name == self._space]
+        target = inputs.check_path(path, "path")
+        with progress_bar(progress, "exporting") as report_progress:
+            return export(self._engine, self._space, spaces, target, vectors=vectors, progress=report_progress)
+
+    aexport = in_thread(export)
+
+    def export_okf(self, path: str | os.PathLike[str]) -> OkfReport:
+        """Write the memories of this space as a bundle of the Open Knowledge Format: a folder of Markdown files.
+
+        What was replaced is marked as deprecated; what was forgotten is left out. It is for other programs and for
+        people: `export` writes all that is known, with its history.
+
+        Args:
+            path: A new or empty folder.
+
+        Returns:
+            How many memories were written.
+
+        Raises:
+            InvalidInput: The folder has files in it, or cannot be written.
+
+        Example:
+            >>> import remanence, tempfile
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.")
+            ...     space.admin.export_okf(tempfile.mkdtemp()).concepts
+            1
+        """
+        from remanence.transfer.export_okf import EXPORTED, export_okf
+
+        listed = ((memory, status == "current") for status in EXPORTED for memory in self._listed(status))
+        return export_okf(listed, inputs.check_path(path, "path"))
+
+    aexport_okf = in_thread(export_okf)
+
+    def _listed(self, status: ListedStatus) -> Iterable[Memory]:
+        return self._facet(MemoryListing)._iterate(status, RowFilter())
+
+    def import_from(
+        self,
+        source: str | os.PathLike[str] | Any,
+        *,
+        format: ImportFormat | None = None,
+        user: str | None = None,
+        users: Literal["separate", "together"] | None = None,
+        branches: bool = False,
+        observed_by: str | None = None,
+        date_order: Literal["DMY", "MDY", "YMD"] | None = None,
+        dry_run: bool = False,
+        progress: bool | Progress = False,
+    ) -> ImportReport:
+        """Import chats and memories of another program into this space.
+
+        Chats become turns with their times, notes and stored facts become memories. What was imported before is
+        skipped, so an import can be repeated, or continued after an interruption; what changed in the source since is
+        a new version. What was forgotten here stays forgotten. For files of Remanence itself see `remanence.import_`.
+
+        Args:
+            source: An export of ChatGPT, Claude, Gemini or Hindsight (the zip file, its folder or the JSON file), a
+                chat of WhatsApp, a SqliteStore file or a BaseStore of LangGraph, a database of mem0 (its Qdrant folder,
+                history.db, or the folder with both) or of memvara, JSON of Zep, Graphiti or the MCP memory server, a
+                Letta agent file, a CSV file, a folder of Markdown notes, or a bundle of the Open Knowledge Format.
+            format: "chatgpt", "claude", "gemini", "whatsapp", "langgraph", "mem0", "memvara", "zep", "letta",
+                "hindsight", "server-memory", "csv", "markdown" or "okf"; found by what is in the file if left out.
+            user: Import only what belongs to this user, or is in a namespace with this part.
+            users: What to do with the memories of several users: "separate" gives each a space below this one,
+                such as `space.child("users", "bob")`; "together" imports all into this one.
+            branches: Also take messages of a chat that were edited or answered again, with the tag "other-branch".
+            observed_by: The name of the user in a chat; "I" in what they wrote is this person.
+            date_order: How dates in a chat of WhatsApp are written, if the chat leaves it open.
+            dry_run: Write nothing, and only report what would be imported.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            How many memories were added, of which kinds, times and speakers, and what was not imported, with reasons.
+            Print it.
+
+        Raises:
+            InvalidInput: The source cannot be read, is of no known format, or has a bad line, which is named; or it has
+                the memories of several users, and neither `user` nor `users` is given. Nothing is imported then.
+
+        Example:
+            >>> import remanence, tempfile
+            >>> from pathlib import Path
+            >>> notes = Path(tempfile.mkdtemp())
+            >>> _ = (notes / "Ana.md").write_text("# Food\\nAna is allergic to hazelnuts.")
+            >>> with remanence.open(None) as space:
+            ...     report = space.admin.import_from(notes)
+            ...     report.added, space.recall("allergic")[0].memory.text
+            (1, 'Ana > Food\\n\\nAna is allergic to hazelnuts.')
+        """
+        from remanence.transfer.imports.detection import open_source
+        from remanence.transfer.imports.importing import import_source
+
+        speaker = None if observed_by is None else inputs.check_text(observed_by, "observed_by")
+        opened = open_source(source, format, self._now(), branches=branches, observed_by=speaker, date_order=date_order)
+        with closing(opened), progress_bar(progress, "importing") as report_progress:
+            return import_source(
+                self._engine, opened, self._space, user=user, users=users, progress=report_progress, dry_run=dry_run
+            )
+
+    aimport_from = in_thread(import_from)
+
+    def reextract(
+        self, id: str | Memory | None = None, *, now: Moment | None = None, progress: bool | Progress = False
+    ) -> list[Memory]:
+        """Extract facts again from what was remembered, with the extractor that this space has now.
+
+        Facts of the earlier extraction that are not found again are forgotten; history keeps both. Without a language
+        model no facts are written: those that rules wrote in earlier releases are forgotten.
+
+        Args:
+            id: One source; None takes all of them.
+            now: The moment of this extraction, for imports of the past.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The memories of the facts that were found.
+
+        Raises:
+            NotFound: The memory is not a source that `remember` stored.
+
+        Example:
+            >>> import remanence
+            >>> def model(prompt: str) -> str:
+            ...     return '{"facts": [{"text": "The user lives in Porto.", "quotation": "I live in Porto"}]}'
+            >>> with remanence.open(None, extractor=remanence.LLMExtractor(model)) as space:
+            ...     _ = space.remember("I live in Porto.")
+            ...     [fact.text for fact in space.admin.reextract()]
+            ['The user lives in Porto.']
+        """
+        only = None if id is None else inputs.check_memory_id(id)
+        at = self._now() if now is None else parse_moment(now, self._now(), argument="now")
+        with progress_bar(progress, "reading") as report_progress:
+            return remember.reextract(self._engine, self._space, only, at, report_progress)
+
+    areextract = in_thread(reextract)

@@ -1,0 +1,273 @@
+"""The class of `space.audit`: recorded recalls, replays, and what changed when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from remanence.errors import InvalidInput, ProjectionStale
+from remanence.events import Served
+from remanence.graph.diff import Diff, DiffReader, exposures
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread, iterate_in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.index.erased_rows import retry_if_erased
+from remanence.recall.answer import Recall
+from remanence.recall.receipts import Exposure, RecallRequest, Receipt
+from remanence.remember import quarantine
+from remanence.remember.quarantine import Quarantine
+from remanence.schema import Change, Memory, PendingErasure
+from remanence.space.facets.facet import Facet
+from remanence.text.temporal import parse_moment
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+
+class AuditView(Facet):
+    """Replaying recalls and listing changes, as one view knows them."""
+
+    def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Vector | None = None) -> Recall:
+        """The same list that an earlier recall returned, unaffected by what was learned since.
+
+        Args:
+            receipt: `recall(...).receipt`, or the dict that it was stored as.
+            vector: The question's embedding, if the recall was made with one of the caller's.
+
+        Returns:
+            The recall. Its hits are those of the earlier one.
+
+        Raises:
+            InvalidInput: The receipt is of another space, or its vector is missing.
+            ProjectionStale: Another release, embedder or reader would return another list.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.")
+            ...     receipt = space.recall("Where is Alice?").receipt
+            ...     _ = space.add("Alice lives in Lisbon.")
+            ...     [hit.memory.text for hit in space.audit.replay(receipt)]
+            ['Alice lives in Porto.']
+        """
+        checked_receipt = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
+        if checked_receipt.space != self._space:
+            raise InvalidInput(
+                f"this receipt belongs to space {checked_receipt.space!r}, not {self._space!r}. Open that space."
+            )
+        if checked_receipt.settings != self._engine.settings_hash:
+            raise ProjectionStale(
+                f"this receipt was made under the settings {checked_receipt.settings}, and now they are "
+                f"{self._engine.settings_hash}: another release, embedder or reader gives another list. "
+                f"Ask space.as_of({checked_receipt.now.isoformat()!r}).recall(...) for what it would give today."
+            )
+        if checked_receipt.own_vector and vector is None:
+            raise InvalidInput("this recall used a vector that you passed: pass the same `vector=` again.")
+        request = RecallRequest.from_receipt(checked_receipt, inputs.check_vector(vector))
+        include = [name for name in ("archive", "vault") if getattr(checked_receipt, name)]
+        return self._recall(request, lambda space, index: checked_receipt.position, include)
+
+    areplay = in_thread(replay)
+
+    @retry_if_erased
+    def exposures(self, id: str | Memory) -> list[Exposure]:
+        """Which recorded recalls returned a memory that has been replaced or forgotten since.
+
+        Args:
+            id: The memory or its id.
+
+        Returns:
+            The receipt of each such recall, with the replacement.
+
+        Raises:
+            NotFound: This space has no such memory, or its text was erased.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     memory = space.add("The door code is 4711.", key="door")
+            ...     _ = space.audit.record(space.recall("door code"))
+            ...     _ = space.add("The door code is 1234.", key="door")
+            ...     [(e.receipt.question, e.superseded_by.text) for e in space.audit.exposures(memory)]
+            [('door code', 'The door code is 1234.')]
+        """
+        checked = inputs.check_memory_id(id)
+        with self._snapshot() as (index, snapshot):
+            return exposures(index, self._engine.ledger, checked, snapshot)
+
+    aexposures = in_thread(exposures)
+
+    @retry_if_erased
+    def diff(self, since: Moment, until: Moment | None = None) -> Diff:
+        """What changed between two moments of learning.
+
+        Args:
+            since: The earlier moment.
+            until: The later moment; None is now.
+
+        Returns:
+            What was learned, revised, superseded, forgotten and so on, each in a list of its own.
+
+        Raises:
+            InvalidInput: A moment cannot be read, or `until` comes before `since`.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.", now="2026-04-01")
+            ...     _ = space.add("Alice lives in Lisbon.", now="2026-05-03")
+            ...     changed = space.audit.diff("2026-04-15", "2026-05-15")
+            ...     [m.text for m in changed.learned], [m.text for m in changed.superseded]
+            (['Alice lives in Lisbon.'], ['Alice lives in Porto.'])
+        """
+        now, ledger = self._now(), self._engine.ledger
+        start = parse_moment(since, now, argument="since")
+        end = now if until is None else parse_moment(until, now, argument="until")
+        if end < start:
+            raise InvalidInput(f"until={until or 'now'!r} comes before since={since!r}. Swap them.")
+        with self._engine.open_index(self._space) as index, index.lock:
+            known = self._position(index)
+            before, after = (min(known, ledger.position_at(self._space, moment)) for moment in (start, end))
+            after = known if until is None else after
+            return DiffReader(index, ledger, index.snapshot(before, start), index.snapshot(after, end)).diff()
+
+    adiff = in_thread(diff)
+
+    def changes(self, *, after_position: int = 0) -> Iterator[Change]:
+        """What happened to memories since a ledger position, in order. For keeping an index of your own.
+
+        Args:
+            after_position: The last position you have seen.
+
+        Returns:
+            The changes, read from the ledger while you iterate.
+
+        Raises:
+            InvalidInput: `after_position` is not a ledger position.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.forget(space.add("The bridge is closed."))
+            ...     [change.kind for change in space.audit.changes()]
+            ['remembered', 'forgotten']
+        """
+        if isinstance(after_position, bool) or not isinstance(after_position, int) or after_position < 0:
+            raise InvalidInput(f"after={after_position!r} is not a ledger position. Give the last one you have seen.")
+        with self._engine.open_index(self._space) as index:
+            return self._engine.changes(self._space, after_position, self._position(index))
+
+    achanges = iterate_in_thread(changes)
+
+    def pending_erasures(self) -> list[PendingErasure]:
+        """Where text of erased memories is still stored, and when it will be removed. The list becomes empty without
+        further calls.
+
+        Such text may be in the write-ahead log while another connection reads the ledger, in the index of a large space
+        until it is rebuilt in the background, or in the index of another process that has not read the ledger since.
+
+        Returns:
+            The places, each with what removes the text; empty if all of it is removed.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.erase(space.add("The door code is 4711."))
+            ...     space.audit.pending_erasures()
+            []
+        """
+        return self._engine.erasure_cleaner.pending(self._space)
+
+    apending_erasures = in_thread(pending_erasures)
+
+
+class Audit(AuditView):
+    """Recording which recalls were used, so that `exposures` can find those that returned memories which changed
+    since."""
+
+    def record(self, recall: Recall) -> Receipt:
+        """Record in the ledger that the hits of this recall were given to a user or a model. `exposures` reads these
+        records.
+
+        Args:
+            recall: What `space.recall` returned.
+
+        Returns:
+            The receipt of the recall, for `replay`.
+
+        Raises:
+            InvalidInput: It is not a recall of this space.
+        """
+        receipt = recall.receipt if isinstance(recall, Recall) else None
+        if receipt is None or receipt.space != self._space:
+            raise InvalidInput(
+                f"{recall!r} is not a recall of space {self._space!r}. Give the result of `recall()` of this space."
+            )
+        served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in recall))
+        self._engine.write(self._space, lambda _: [served])
+        return receipt
+
+    arecord = in_thread(record)
+
+    def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
+        """Hide everything that came from a source, and what was derived from it alone, also what comes from it later.
+
+        Memories that it had superseded are current again. Nothing is deleted: `release` shows it again.
+
+        Args:
+            source: A `source`, an `observed_by` or a conversation.
+            why: The reason, for the ledger.
+            dry_run: True only shows what would be hidden.
+
+        Returns:
+            The memories that are hidden, or would be. Its `id` is None for a preview.
+
+        Raises:
+            InvalidInput: The source is in quarantine already.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.", source="email")
+            ...     _ = space.add("Alice lives in Atlantis.", source="crawler")
+            ...     preview = space.audit.quarantine("crawler")
+            ...     hidden = space.audit.quarantine("crawler", why="it lied", dry_run=False)
+            ...     now = space.recall("Where does Alice live?")[0].memory.text
+            ...     _ = space.audit.release(hidden)
+            ...     len(preview.memories), now, space.count()
+            (1, 'Alice lives in Porto.', 2)
+        """
+        name = inputs.check_text(source, "source")
+        if dry_run:
+            return quarantine.preview_quarantine(self._engine, self._space, name)
+        return quarantine.quarantine(self._engine, self._space, name, inputs.check_reason(why))
+
+    aquarantine = in_thread(quarantine)
+
+    def release(self, id: str | Quarantine, why: str | None = None) -> Quarantine:
+        """Undo a quarantine: what it has hidden is visible again, except what was erased meanwhile.
+
+        Args:
+            id: The quarantine or its id.
+            why: The reason, for the ledger.
+
+        Returns:
+            The quarantine, which is marked as released.
+
+        Raises:
+            NotFound: This space has no such quarantine.
+        """
+        checked_id = quarantine.check_quarantine_id(id)
+        return quarantine.release(self._engine, self._space, checked_id, inputs.check_reason(why))
+
+    arelease = in_thread(release)
+
+    def quarantines(self) -> list[Quarantine]:
+        """Every quarantine of this space, oldest first, released ones too.
+
+        Returns:
+            The quarantines, each with its memories.
+        """
+        return quarantine.all_quarantines(self._engine, self._space)
+
+    aquarantines = in_thread(quarantines)

@@ -1,0 +1,144 @@
+"""What `space.entities`, `space.graph`, `space.audit` and the other facets have in common."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from remanence.errors import InvalidInput
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.row_filter import RecallOptions, RowFilter, filter_rows, row_filter
+from remanence.index.erased_rows import retry_if_erased
+from remanence.index.index import Index
+from remanence.recall.answer import Recall
+from remanence.recall.recall import recall
+from remanence.recall.receipts import RecallRequest
+from remanence.recall.similarity import list_by_similarity
+from remanence.schema import Memory, Snapshot
+from remanence.transfer.overview import ListedStatus, MemorySequence, Overview
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.decay import usage_of
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+AnyFacet = TypeVar("AnyFacet", bound="Facet")
+AnyMemories = TypeVar("AnyMemories", bound=MemorySequence)
+
+
+class Facet:
+    """A group of methods of one view of a space: knows the space, and the position and moment of the view."""
+
+    def __init__(
+        self, engine: Engine, space: str, position: Callable[[Index], int], now: Callable[[], datetime]
+    ) -> None:
+        self._opened = engine
+        self._space = space
+        self._position = position
+        self._now = now
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine. In a process that was forked meanwhile this raises, before any lock is touched."""
+        self._opened.check_process()
+        return self._opened
+
+    def _facet(self, facet: type[AnyFacet]) -> AnyFacet:
+        """Another group of methods of the same view."""
+        return facet(self._engine, self._space, self._position, self._now)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._space!r}>"
+
+    def _recall(
+        self, request: RecallRequest, position: Callable[[str, Index], int], include: Collection[str]
+    ) -> Recall:
+        """A recall of this space; `include` may name "archive" and "vault"."""
+        from remanence.upkeep import recency_listing, runs
+        from remanence.upkeep.vault_notes import vault_import
+
+        answer = None
+        if not request.text.strip():
+            if request.vector is not None:
+                answer = list_by_similarity
+            elif request.has_filter:
+                answer = recency_listing.list_by_recency
+        engine, space, archive = self._engine, self._space, "archive" in include
+        result = recall(engine, space, request, partial(position, space), include_archive=archive, answer=answer)
+        if "vault" not in include or not runs.has_vault_notes(engine, space):
+            return result
+        vault = runs.vault_space(space)
+        notes = recall(engine, vault, request, partial(position, vault), answer=answer)
+        merged = vault_import.merge_recalls(result, notes, request.limit, UpkeepSettings.from_env().vault_weight)
+        # Positions count the entries of all spaces, so the later one fits both.
+        last = max(result.position, notes.position)
+        receipt = None if result.receipt is None else replace(result.receipt, position=last, vault=True)
+        return replace(merged, position=last, receipt=receipt)
+
+    def _with_usage(self, memories: AnyMemories) -> AnyMemories:
+        """The same memories with how they were used, unless this is a view of the past."""
+        try:
+            settings = UpkeepSettings.from_env()
+        except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
+            log.warning("usage is not shown: %s", error)
+            return memories
+        with self._engine.open_index(self._space) as index:
+            if self._position(index) < index.catalog.position:
+                return memories
+            now = self._now()
+            items = [
+                item if item.memory is None else replace(item, usage=usage_of(index, item.memory, now, settings))
+                for item in memories.items
+            ]
+        return replace(memories, items=tuple(items))
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:
+        """The index of the space, under its lock, and the state that this view knows."""
+        with self._engine.open_index(self._space) as index, index.lock:
+            yield index, index.snapshot(self._position(index), self._now())
+
+    @retry_if_erased
+    def _read_overview(self, read: Callable[[Overview], T]) -> T:
+        """Call a function with the overview of this view."""
+        with self._snapshot() as (index, snapshot):
+            return read(Overview(index, snapshot))
+
+
+class MemoryListing(Facet):
+    """Lists the memories of a view, in the order in which they were written."""
+
+    def _iterate(self, status: ListedStatus | None, filters: RowFilter) -> Iterator[Memory]:
+        with self._engine.open_index(self._space) as index:
+            rows = self._listed_rows(index, status, filters)
+            for begin in range(0, len(rows), 500):
+                yield from index.readable_memories(rows[begin : begin + 500])
+
+    def _page_of_memories(
+        self, status: ListedStatus | None, after: int, limit: int, **filters: Any
+    ) -> list[tuple[int, Memory]]:
+        """Some of what `memories` lists: those with the rows after this one, each with its row."""
+        row_filters = row_filter(RecallOptions(**filters), self._now())
+        with self._engine.open_index(self._space) as index:
+            rows = sorted(row for row in self._listed_rows(index, status, row_filters) if row > after)
+            page: list[tuple[int, Memory]] = []
+            while rows and len(page) < limit:
+                batch, rows = rows[: limit - len(page)], rows[limit - len(page) :]
+                memories = index.readable_memories(batch)
+                if len(memories) < len(batch):  # one was erased meanwhile
+                    batch = [row for row in batch if index.readable_memories([row])]
+                    memories = index.readable_memories(batch)
+                page += zip(batch, memories, strict=False)
+            return page
+
+    def _listed_rows(self, index: Index, status: ListedStatus | None, filters: RowFilter) -> Sequence[int]:
+        if status is None:
+            rows: Sequence[int] = index.current_rows(self._position(index))
+        else:
+            rows = self._read_overview(lambda overview: overview.rows(status).tolist())
+        return filter_rows(filters, index, rows, self._position(index))

@@ -1,0 +1,431 @@
+"""`space.upkeep`: each step on its own, several steps as one run, and undoing a run.
+
+Each step is planned first, and by default only planned. A plan is a value that prints as a table. Applying it
+does exactly what it says, or nothing at all if something has changed in the meantime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import progress_bar
+from remanence.index.index import Index
+from remanence.remember.forget import record_expired, unforget
+from remanence.schema import Memory
+from remanence.space.facets.upkeep_reports import UpkeepReports
+from remanence.upkeep import pipeline, runs
+from remanence.upkeep.pipeline import DEFAULT_STEPS, Schedule, Step, UpkeepPlan, parse_interval
+from remanence.upkeep.plans import AnyPlan, Plan
+from remanence.upkeep.runs import Run, UndoReport
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps import consolidation, decay, discovery, garbage_collection
+from remanence.upkeep.steps.consolidation import ConsolidationPlan
+from remanence.upkeep.steps.decay import ScoredMemories, TouchReport
+from remanence.upkeep.steps.discovery import DiscoveryPlan
+from remanence.upkeep.steps.garbage_collection import GcPlan, MissedRecallReport
+from remanence.upkeep.steps.memory_clusters import Cluster
+from remanence.upkeep.vault_notes import promotion, vault_import
+from remanence.upkeep.vault_notes.promotion import PromotionPlan
+from remanence.upkeep.vault_notes.vault_import import VaultImportPlan
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+
+
+class Upkeep(UpkeepReports):
+    """Decay, forgetting, consolidation, promotion and linking of the memories of one space.
+
+    Every step only appends to the ledger and can be undone. Methods with `dry_run` return a plan, which prints as a
+    table; they apply it only with `dry_run=False`.
+
+    Raises:
+        LedgerUnavailable: From every method that writes, if another upkeep run is active. Nothing is done then.
+    """
+
+    def with_settings(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
+        """Upkeep of the same space with other settings.
+
+        Args:
+            settings: The settings; those of this object if left out.
+            **changes: Settings to change, by name.
+
+        Returns:
+            An object with the same methods. This one stays as it is.
+
+        Raises:
+            InvalidInput: A name is not a setting, or a value is not valid.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.upkeep.with_settings(half_life_days=30).settings.half_life_days
+            30
+        """
+        changed = (settings or self.settings).with_changes(**changes)
+        return Upkeep(self._engine, self._space, self._position, self._now, changed)
+
+    def observe_usage(
+        self, ids: str | Memory | Sequence[str | Memory], context_tags: str | Sequence[str] = ()
+    ) -> list[TouchReport]:
+        """Record that memories were used.
+
+        Args:
+            ids: The memories or their ids.
+            context_tags: Tags of what they were used for. A memory with other tags was used in another domain,
+                which increases its strength.
+
+        Returns:
+            The old and new score of each memory.
+
+        Raises:
+            NotFound: A memory does not exist, or is forgotten.
+        """
+        memory_ids = inputs.check_one_or_more_ids(ids)
+        context = inputs.check_tags(context_tags) or ()
+        return decay.touch(self._engine, self._space, memory_ids, self.settings, context=context)
+
+    aobserve_usage = in_thread(observe_usage)
+
+    def expire(self) -> list[Memory]:
+        """Record which memories have expired since the last call. `recall` omits expired memories in any case.
+
+        Returns:
+            The expired memories.
+        """
+        return record_expired(self._engine, self._space)
+
+    aexpire = in_thread(expire)
+
+    def gc(
+        self,
+        *,
+        dry_run: bool = True,
+        mode: Literal["forget", "archive"] | None = None,
+        limit: int | None = None,
+        progress: bool | Progress = False,
+    ) -> GcPlan:
+        """Hide the memories that score less than `forget_below`, the lowest scores first.
+
+        `restore(plan)` or `undo(plan)` brings them back.
+
+        Args:
+            dry_run: True only plans. False also applies the plan.
+            mode: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
+                lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
+            limit: Hide at most this many.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
+        Raises:
+            InvalidInput: `mode` or `limit` is not valid.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("It rained.", kind="episode", now="2020-01-01")
+            ...     len(space.upkeep.gc())
+            1
+        """
+        settings = self.settings if mode is None else self.settings.with_changes(gc=mode)
+        return self._step(
+            lambda index, memories, _: garbage_collection.plan_gc(index, memories, settings, limit),
+            dry_run,
+            progress,
+            below=settings.forget_below,
+        )
+
+    agc = in_thread(gc)
+
+    def consolidate(
+        self,
+        mode: Literal["preview", "apply", "link"] = "preview",
+        *,
+        dry_run: bool | None = None,
+        clusters: Sequence[Cluster] | None = None,
+        progress: bool | Progress = False,
+    ) -> ConsolidationPlan:
+        """Merge memories that say nearly the same into one.
+
+        The new memory counts as told when the last of them was; `meta["merged"]["first_told"]` is when the first was.
+
+        Args:
+            mode: "preview" shows what "apply" does. "link" plans to link every two of the memories instead of merging
+                them, also those that a person should review before a merge.
+            dry_run: True only plans. By default this follows from the mode: False for "apply".
+            clusters: Some of the clusters that `clusters()` found, to merge regardless of what is suggested for
+                them. By default those that are similar enough and have a new memory.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `mode="apply"` it is applied already.
+
+        Raises:
+            InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
+        """
+        step = consolidation.step_of_mode(mode)
+        plan = partial(
+            consolidation.plan_consolidation, self._engine, settings=self.settings, step=step, clusters=clusters
+        )
+        return self._step(plan, mode != "apply" if dry_run is None else dry_run, progress)
+
+    aconsolidate = in_thread(consolidate)
+
+    def promote(
+        self,
+        ids: str | Memory | Iterable[str | Memory] | None = None,
+        *,
+        vault: str | Path | None = None,
+        dry_run: bool = True,
+        progress: bool | Progress = False,
+    ) -> PromotionPlan:
+        """Promote memories that were used often or score high: `gc` will not hide them.
+
+        Args:
+            ids: Memories to promote whatever their score and uses, and no others.
+            vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
+            dry_run: True only plans. False also applies the plan.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
+        Raises:
+            NotFound: A memory given by its id does not exist, or is not current.
+            LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     code = space.add("The door code is 4711.")
+            ...     _ = space.upkeep.promote(code, dry_run=False)
+            ...     [memory.text for memory in space.memories("promoted")]
+            ['The door code is 4711.']
+        """
+        folder, settings = self._vault(vault), self.settings
+        named = None if ids is None else inputs.check_one_or_more_ids(ids)
+        return self._step(
+            lambda index, memories, _: promotion.plan_promotion(index, memories, settings, folder, named),
+            dry_run,
+            progress,
+        )
+
+    apromote = in_thread(promote)
+
+    def import_vault(
+        self, vault: str | Path | None = None, *, dry_run: bool = True, progress: bool | Progress = False
+    ) -> VaultImportPlan:
+        """Store what a person has edited and written in a vault. Deleted notes are only reported.
+
+        Args:
+            vault: The folder; by default the setting `vault`.
+            dry_run: True only plans. False also applies the plan.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
+        Raises:
+            InvalidInput: No vault is given, or there is no such folder.
+        """
+        folder = self._vault(vault)
+        if folder is None:
+            raise InvalidInput("There is no vault to import: give its folder, or set REMANENCE_VAULT.")
+
+        def plan() -> VaultImportPlan:
+            with progress_bar(progress, "reading") as report_progress:
+                return vault_import.plan_vault_import(
+                    self._engine, self._space, folder, self._engine.now(), report_progress
+                )
+
+        return self._preview_or_apply(plan, dry_run, progress)
+
+    aimport_vault = in_thread(import_vault)
+
+    def discover(self, *, dry_run: bool = True, progress: bool | Progress = False) -> DiscoveryPlan:
+        """Link memories that are about the same entities.
+
+        Args:
+            dry_run: True only plans. False also applies the plan.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+        """
+        return self._step(discovery.plan_related_links, dry_run, progress)
+
+    adiscover = in_thread(discover)
+
+    def run(
+        self,
+        *,
+        dry_run: bool = True,
+        steps: Sequence[Step] = DEFAULT_STEPS,
+        vault: str | Path | None = None,
+        progress: bool | Progress = False,
+    ) -> UpkeepPlan:
+        """Several steps as one run.
+
+        Args:
+            dry_run: True only plans. False also applies the plan.
+            steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
+            vault: A folder for the notes of promoted memories; by default the setting `vault`.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
+        Raises:
+            InvalidInput: A step is unknown.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     run = space.upkeep.apply(space.upkeep.run())
+            ...     space.upkeep.undo(run)
+        """
+        plan = partial(pipeline.plan_steps, self._engine, settings=self.settings, steps=steps, vault=self._vault(vault))
+        return self._step(plan, dry_run, progress)
+
+    arun = in_thread(run)
+
+    def apply(self, plan: Plan, *, progress: bool | Progress = False) -> Run | None:
+        """Do exactly what a plan says.
+
+        Args:
+            plan: What a method with `dry_run=True` returned.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The run; None if there was nothing to do.
+
+        Raises:
+            InvalidInput: This is not a plan, it was applied already, or something has changed since it was made.
+        """
+        pipeline.check_applicable(plan)
+        if not plan.has_changes:
+            return None
+        with runs.upkeep_lock(self._engine, self._space):
+            run_id = self._apply(plan, progress)
+        return next(run for run in self.runs() if run.id == run_id)
+
+    aapply = in_thread(apply)
+
+    @overload
+    def undo(self, run: str | Run) -> UndoReport: ...
+    @overload
+    def undo(self, run: str | Run | Plan | None) -> UndoReport | None: ...
+    def undo(self, run: str | Run | Plan | None) -> UndoReport | None:
+        """Reverse a run by appending the opposite changes.
+
+        Args:
+            run: The run, its id, or a plan that was applied. None, as `apply` returns when there was nothing to
+                do, is allowed: `undo(apply(plan))` is safe for every plan.
+
+        Returns:
+            The report; it names the memories that were changed since and left as they are. None if nothing was
+            done.
+
+        Raises:
+            NotFound: There is no such run.
+            InvalidInput: It was undone already, or a later run used what it made.
+        """
+        run_id = pipeline.run_id_of(run)
+        return None if run_id is None else pipeline.undo_run(self._engine, self._space, run_id)
+
+    @overload
+    async def aundo(self, run: str | Run) -> UndoReport: ...
+    @overload
+    async def aundo(self, run: str | Run | Plan | None) -> UndoReport | None: ...
+    async def aundo(self, run: str | Run | Plan | None) -> UndoReport | None:
+        """`undo` in a worker thread, for use with asyncio."""  # by hand: `in_thread` cannot express overloads
+        import asyncio  # here, as it takes long to load and most programs do not use it
+
+        return await asyncio.to_thread(self.undo, run)
+
+    def restore(self, memories: MissedRecallReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
+        """Bring back forgotten or archived memories.
+
+        Args:
+            memories: A report of `missed_recalls`, a `gc` plan or run, or memories or their ids. Memories that a `gc`
+                hid and that were erased or forgotten by hand since are omitted.
+
+        Returns:
+            How many memories were restored.
+
+        Raises:
+            NotFound: A memory given by its id does not exist, or was erased.
+        """
+        if isinstance(memories, MissedRecallReport):
+            return runs.restore(self._engine, self._space, [missed.memory for missed in memories.missed_memories])
+        if isinstance(memories, GcPlan):
+            return runs.restore(self._engine, self._space, [memory.memory for memory in memories])
+        if isinstance(memories, Run):
+            return runs.restore(self._engine, self._space, memories.hidden)
+        ids = inputs.check_one_or_more_ids(memories)
+        return unforget(self._engine, self._space, ids)
+
+    arestore = in_thread(restore)
+
+    def start(
+        self,
+        interval: str | float | timedelta = "1h",
+        *,
+        steps: Sequence[Step] = DEFAULT_STEPS,
+        vault: str | Path | None = None,
+    ) -> Schedule:
+        """Call `expire()` and `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
+
+        Args:
+            interval: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
+            steps: See `run`.
+            vault: See `run`.
+
+        Returns:
+            The schedule. Call its `stop` to end it.
+
+        Raises:
+            InvalidInput: This is not an interval.
+        """
+
+        def work() -> None:
+            self.expire()
+            self.run(dry_run=False, steps=steps, vault=vault)
+
+        schedule = Schedule(work, parse_interval(interval))
+        schedule.start()
+        return schedule
+
+    def _step(
+        self,
+        plan: Callable[[Index, ScoredMemories, Progress | None], AnyPlan],
+        dry_run: bool,
+        progress: bool | Progress,
+        *,
+        below: float | None = None,
+    ) -> AnyPlan:
+        return self._preview_or_apply(lambda: self._with_memories(plan, progress, below=below), dry_run, progress)
+
+    def _preview_or_apply(self, plan: Callable[[], AnyPlan], dry_run: bool, progress: bool | Progress) -> AnyPlan:
+        """Make a plan; unless dry, apply it too, with no other run in between."""
+        if dry_run:
+            return plan()
+        with runs.upkeep_lock(self._engine, self._space):
+            planned = plan()
+            return planned.with_run(self._apply(planned, progress)) if planned.has_changes else planned
+
+    def _apply(self, plan: Plan, progress: bool | Progress) -> str:
+        with progress_bar(progress, "writing") as report_progress:
+            return pipeline.apply_plan(self._engine, self._space, plan, report_progress)
+
+    def _vault(self, folder: str | Path | None) -> Path | None:
+        folder = folder or self.settings.vault
+        return None if folder is None else Path(folder).expanduser().absolute()

@@ -1,0 +1,200 @@
+"""What `space.upkeep` reports without changing anything: decay, clusters, missed recalls and earlier runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from remanence.errors import InvalidInput
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import progress_bar
+from remanence.index.index import Index
+from remanence.schema import Memory
+from remanence.schema.notebook_pictures import NotebookPicture, svg_picture
+from remanence.space.facets.facet import Facet
+from remanence.text.text import pluralize
+from remanence.upkeep import runs
+from remanence.upkeep.runs import Run
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps import decay, decay_picture, garbage_collection
+from remanence.upkeep.steps.decay import DecayReport, ScoredMemories, score_memories
+from remanence.upkeep.steps.garbage_collection import MissedRecallReport
+from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Clusters, find_clusters
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+
+T = TypeVar("T")
+
+
+class UpkeepReports(Facet):
+    """The settings of upkeep, and what can be read of the memories of one space with them."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        space: str,
+        position: Callable[[Index], int],
+        now: Callable[[], datetime],
+        settings: UpkeepSettings | None = None,
+    ) -> None:
+        super().__init__(engine, space, position, now)
+        self._settings = UpkeepSettings.from_env() if settings is None else settings
+
+    @property
+    def settings(self) -> UpkeepSettings:
+        """The settings, read-only. `with_settings(...)` returns an `Upkeep` with other ones."""
+        return self._settings
+
+    def decay(self, *, limit: int | None = None, progress: bool | Progress = False) -> DecayReport:
+        """Which memories are at risk of being forgotten, how urgently, and what could be done. Changes nothing.
+
+        Args:
+            limit: The most memories to list, those with the lowest scores. `left_out` counts the others.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The report, which prints as a table.
+
+        Raises:
+            InvalidInput: `limit` is not a whole number above 0.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("It rained.", kind="episode", now="2020-01-01")
+            ...     [(each.urgency, each.action) for each in space.upkeep.decay()]
+            [('high', 'gc candidate')]
+        """
+        most = None if limit is None else inputs.check_positive_int(limit, "limit")
+        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
+            return decay.find_at_risk(index, self._engine.now(), self.settings, report_progress, most)
+
+    adecay = in_thread(decay)
+
+    def show_decay(
+        self, ids: str | Memory | Iterable[str | Memory] | None = None, *, days: float = 90
+    ) -> NotebookPicture:
+        """A picture for a notebook: how the scores of memories fell and will fall if they are not used.
+
+        It shows the thresholds of `gc` and `promote`, and the zone in which memories are at risk. To compare settings,
+        draw those of `with_settings(...)`. `.save("decay.svg")` writes a file, or "decay.html".
+
+        Args:
+            ids: The memories. Left out: one curve for each kind, as if it was added now.
+            days: How far to look ahead, and back.
+
+        Returns:
+            The picture.
+
+        Raises:
+            NotFound: A memory does not exist, or is forgotten.
+            InvalidInput: `days` is not a number above 0.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.upkeep.with_settings(half_life_days=7).show_decay(days=30).title
+            'Decay of memories'
+        """
+        if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= 36_500:
+            raise InvalidInput(f"days={days!r} is not a number of days above 0, at most 36,500.")
+        now, settings = self._engine.now(), self.settings
+        if ids is None:
+            title, curves = "Decay of memories", decay_picture.curves_of_kinds(now, days, settings)
+        else:
+            with self._engine.open_index(self._space) as index:
+                checked, position = inputs.check_one_or_more_ids(ids), index.catalog.position
+                memories = index.memories([index.require_visible(id_, position) for id_ in checked])
+                curves = [
+                    decay_picture.curve(memory.text, memory, index.usage.get(memory.id), now, days, settings)
+                    for memory in memories
+                ]
+            title = f"Decay of {pluralize(len(curves), 'memory', 'memories')}"
+        draw = partial(decay_picture.decay_svg, title, curves, now, days, settings)
+        return svg_picture(title, 460 + 20 * len(curves), draw)
+
+    ashow_decay = in_thread(show_decay)
+
+    def clusters(
+        self,
+        *,
+        similarity: float | None = None,
+        duplicates: bool = False,
+        max_size: int = MAX_CLUSTER_SIZE,
+        progress: bool | Progress = False,
+    ) -> Clusters:
+        """Groups of memories that say nearly the same. Changes nothing.
+
+        Args:
+            similarity: The least similarity (cosine) of two memories of a cluster; by default the setting
+                `cluster_similarity`.
+            duplicates: Use the setting `duplicate_similarity` instead.
+            max_size: The most memories of a cluster, from 2 to 12.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The clusters; `pairs` has every two similar memories with their similarity.
+
+        Raises:
+            InvalidInput: `similarity` is not a number from 0 to 1, or is given together with `duplicates`.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
+            ...     [round(pair.similarity, 1) for pair in space.upkeep.clusters(duplicates=True).pairs]
+            [1.0]
+        """
+        if similarity is not None and duplicates:
+            raise InvalidInput(f"similarity={similarity!r} and duplicates=True are both given. Leave one of them out.")
+        similarity = inputs.check_fraction(similarity, "similarity")
+        if similarity is None:
+            similarity = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
+        if inputs.check_positive_int(max_size, "max_size", MAX_CLUSTER_SIZE) < 2:
+            raise InvalidInput("max_size=1: a cluster has at least two memories.")
+
+        return self._with_memories(
+            lambda index, memories, shown: find_clusters(
+                index, memories, self.settings, similarity, progress=shown, max_size=max_size
+            ),
+            progress,
+        )
+
+    aclusters = in_thread(clusters)
+
+    def missed_recalls(self) -> MissedRecallReport:
+        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid.
+
+        Returns:
+            The report, with the memories. `restore` accepts it.
+        """
+        return garbage_collection.find_missed_recalls(self._engine, self._space)
+
+    amissed_recalls = in_thread(missed_recalls)
+
+    def runs(self) -> list[Run]:
+        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one.
+
+        Returns:
+            The runs.
+        """
+        return runs.list_runs(self._engine, self._space)
+
+    aruns = in_thread(runs)
+
+    def _with_memories(
+        self,
+        function: Callable[[Index, ScoredMemories, Progress | None], T],
+        progress: bool | Progress,
+        *,
+        below: float | None = None,
+    ) -> T:
+        """Call a function with the current memories; with `below`, those that score less."""
+        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
+            memories = score_memories(index, self._engine.now(), self.settings, report_progress, below=below)
+            return function(index, memories, report_progress)

@@ -1,0 +1,399 @@
+"""Opening a space: which ledger, which embedder, which extractor."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
+from urllib.parse import unquote
+
+from remanence.errors import InvalidInput
+from remanence.index import SIGNALS
+from remanence.index.engine import inputs
+from remanence.index.engine.embedding import written_with
+from remanence.index.engine.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace, close_on_error
+from remanence.index.engine.inputs import progress_bar
+from remanence.index.engine.rebuilding import reembed as reembed_texts
+from remanence.index.engine.rebuilding import replace_former_default
+from remanence.index.engine.signing import LedgerSignatures, Signer, parse_public_keys
+from remanence.index.engine.trust import TrustRules, parse_trust_rules
+from remanence.index.index_file import cache_folder, space_hash
+from remanence.index.vectors.stores import SharedStores
+from remanence.index.vectors.stores.qdrant_settings import QdrantSettings
+from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
+from remanence.ledger.copying import check_complete
+from remanence.ledger.locks import FolderLocks, ThreadLocks
+from remanence.models.readers import DEFAULT_READER
+from remanence.models.time_limit import DEFAULT_TIMEOUT
+from remanence.ports import Ledger, LockingLedger, Signal, VectorStores
+from remanence.remember.jobs import Worker
+from remanence.schema import UTC
+from remanence.space.space import Space
+from remanence.text.redaction import Redactor
+from remanence.text.redaction import redact as redact_secrets
+from remanence.transfer.export_file import TransferReport
+from remanence.transfer.import_file import Importer
+from remanence.transfer.migration import MigrationReport
+from remanence.transfer.migration import migrate as copy_ledger
+
+if TYPE_CHECKING:
+    from remanence.ports import Clock, Progress
+
+P = ParamSpec("P")
+DEFAULT_SPACE = "default"
+_SIGNAL_MEMBERS = ("name", "weight", "stage", "needs_embedding", "apply", "rank", "save", "load")
+
+
+def open(
+    location: str | Path | None,
+    *,
+    space: str | None = None,
+    embedder: Any = None,
+    extractor: Any = None,
+    qdrant: Any = None,
+    api_key: str | None = None,
+    qdrant_settings: QdrantSettings | None = None,
+    clock: Clock | None = None,
+    reader: Any = DEFAULT_READER,
+    ledger: Ledger | None = None,
+    vectors: VectorStores | None = None,
+    signals: Sequence[Signal] = (),
+    day_first: bool | None = None,
+    worker: bool = True,
+    cache: str | Path | None = None,
+    cache_size: int | None = None,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    trust: TrustRules | Mapping[str, str | float] | None = None,
+    redact: bool | Redactor = False,
+    signing_key: Any = None,
+    signers: Mapping[str, Any] | None = None,
+) -> Space:
+    """Open the space in a folder or a PostgreSQL database; it is created if it does not exist.
+
+    Every part can be replaced by an object that satisfies its Protocol in `remanence.ports`.
+
+    Args:
+        location: A folder; an address such as `postgresql://user@host/database` (extra `postgres`), for several
+            machines; or None to keep everything in memory.
+        space: The name of the space; "default" if left out.
+        embedder: A name, a LangChain or LlamaIndex embedding object, a function of a list of texts, or an
+            `Embedder`. Left out: a small transformer that comes with the package; "fast", a table of word vectors, is
+            for bulk; a space that was written with one of the two opens with that one.
+        extractor: Writes facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out: what is told is
+            kept as it was said.
+        qdrant: The URL of a Qdrant server, a list of URLs of one cluster, or a `QdrantClient`, in place of the embedded
+            engine. Several processes and several ledgers may use the same server.
+        api_key: The key of the Qdrant server; that in QDRANT_API_KEY if left out.
+        qdrant_settings: How collections on the Qdrant server are made, and how long one call may take.
+        clock: A function that returns the present moment, for tests.
+        reader: Reads the first hits together with the question: the name of a model, a folder with one, a
+            function of a question and texts that returns a probability for each, or a `Reader`. Left out: a small
+            one that comes with the package. None: the signals decide alone.
+        ledger: A `Ledger` in place of the SQLite file. It is closed with the space. `location` then
+            contains index files only.
+        vectors: A `VectorStores` in place of the Qdrant engine.
+        signals: Signals in addition to the four built-in ones; each space gets a copy.
+        day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text is ambiguous. Left out: as
+            in the other texts of the space; if all are ambiguous, by the language of the text.
+        worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.run_due()` or `remanence work`.
+        cache: With an address: the folder for index and vector files, which may be lost at any time. Left out: where
+            the platform keeps such files, such as ~/.cache/remanence.
+        cache_size: How many bytes the indexes of the spaces in use may take in memory together, estimated; 512 MB if
+            left out. Beyond that, those least recently used are closed, and opened again when they are needed.
+        timeout: How many seconds one call of an embedder or extractor of yours may take. A text whose embedder does not
+            answer is stored without a vector, which is made later. None: no limit.
+        trust: How far each `source` and `observed_by` is trusted: a dict such as `{"crawler*": "web"}`, or
+            `TrustRules`.
+        redact: True removes keys, passwords and card numbers from texts and metadata before they are stored, and
+            records in `meta["redacted"]` how many there were. Or a function from a text to a `Redaction`.
+        signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
+        signers: The public keys of known writers, by name, for the report of `verify`.
+
+    Returns:
+        The space. Close it with `close`, or use it in a `with` block.
+
+    Raises:
+        InvalidInput: An argument is not what it should be; the message names it.
+        ProjectionStale: The folder was built with another embedder.
+        LedgerError: The ledger cannot be opened.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     space.add("Porto has six bridges.").kind
+        'semantic'
+    """
+    from remanence.models.embedders import resolve_embedder
+    from remanence.models.extractors import resolve_extractor
+    from remanence.models.readers import resolve_reader
+
+    if clock is not None and not callable(clock):
+        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
+    _check_port("vectors", vectors, VectorStores)
+    _check_port("ledger", ledger, Ledger)
+    if vectors is not None and qdrant is not None:
+        raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
+    if not isinstance(redact, bool) and not callable(redact):
+        raise InvalidInput(f"redact={redact!r} is neither True, False nor a function of a text.")
+    shared = _shared_stores(qdrant, api_key, qdrant_settings)
+    named = None if embedder is None else resolve_embedder(embedder, timeout)
+    others = resolve_extractor(extractor, timeout), resolve_reader(reader)
+    checked_signals, rules = _signals(signals), parse_trust_rules(trust)
+    signer, known_signers = None if signing_key is None else Signer(signing_key), parse_public_keys(signers)
+    size = DEFAULT_CACHE_SIZE if cache_size is None else inputs.check_positive_int(cache_size, "cache_size")
+    name = DEFAULT_SPACE if space is None else inputs.escape_level(space)
+    opened = open_ledger(location) if ledger is None else ledger
+    with close_on_error(opened):
+        engine = Engine(
+            opened,
+            named or resolve_embedder(written_with(opened), timeout),
+            *others,
+            clock=clock or _system_clock,
+            place=_place(location, cache, opened),
+            signals=checked_signals,
+            stores=vectors,
+            qdrant=shared,
+            day_first=day_first,
+            trust=rules,
+            redactor=None if redact is False else redact_secrets if redact is True else redact,
+            signatures=LedgerSignatures(opened, signer, known_signers),
+            cache_size=size,
+        )
+    with close_on_error(engine):
+        replace_former_default(engine)
+    thread = Worker(engine) if worker else None
+    engine.notify_worker = None if thread is None else thread.notify
+    return Space(engine, name, worker=thread, root=True)
+
+
+class OpeningSpace:
+    """A space that is being opened: `await` it, or enter it with `async with`, which also closes it."""
+
+    def __init__(self, open_space: Callable[[], Space]) -> None:
+        self._open = open_space
+        self._space: Space | None = None
+
+    def __await__(self) -> Generator[Any, None, Space]:
+        import asyncio  # here, as it takes long to load and most programs do not use it
+
+        return asyncio.to_thread(self._open).__await__()
+
+    async def __aenter__(self) -> Space:
+        self._space = await self
+        return self._space
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._space is not None:
+            await self._space.aclose()
+
+
+def _in_thread(function: Callable[P, Space]) -> Callable[P, OpeningSpace]:
+    def run(*args: P.args, **kwargs: P.kwargs) -> OpeningSpace:
+        """`open` in a worker thread, for use with asyncio. It has the same parameters.
+
+        Returns:
+            What to `await` for the space, or to enter: `async with remanence.aopen("./memory") as space`.
+
+        Example:
+            >>> import asyncio, remanence
+            >>> async def main():
+            ...     async with remanence.aopen(None) as space:
+            ...         return (await space.aadd("Porto has six bridges.")).kind
+            >>> asyncio.run(main())
+            'semantic'
+        """
+        return OpeningSpace(lambda: function(*args, **kwargs))
+
+    run.__name__ = run.__qualname__ = "aopen"
+    run.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # for help() and editors
+    return run
+
+
+aopen = _in_thread(open)
+
+
+def reembed(
+    location: str | Path,
+    *,
+    embedder: Any = None,
+    qdrant: Any = None,
+    api_key: str | None = None,
+    qdrant_settings: QdrantSettings | None = None,
+    progress: bool | Progress = False,
+) -> None:
+    """Embed everything in a folder or database again with another embedder. Afterwards it opens with that one.
+
+    Args:
+        location: The folder or the address.
+        embedder: The new embedder, as for `open`.
+        qdrant: The Qdrant server with the vectors, as for `open`. They are written to the collection of the new
+            embedder, and then removed from that of the old one.
+        api_key: The key of the Qdrant server, as for `open`.
+        qdrant_settings: How its collection is made, as for `open`.
+        progress: True shows a progress bar; a function is called with (done, total).
+
+    Raises:
+        InvalidInput: The folder contains no memories, or the embedder is not valid.
+        EmbedderError: The embedder failed.
+    """
+    from remanence.models.embedders import resolve_embedder
+    from remanence.models.extractors import resolve_extractor
+
+    if not ledger_exists(location):
+        raise InvalidInput(
+            f"{shown_location(location)!r} contains no memories to embed again. Name a folder that was opened."
+        )
+    models = resolve_embedder(embedder), resolve_extractor(None), None
+    shared = _shared_stores(qdrant, api_key, qdrant_settings)
+    ledger = open_ledger(location)
+    with close_on_error(ledger):
+        place = _place(location, None, ledger)
+        engine = Engine(ledger, *models, clock=_system_clock, place=place, qdrant=shared, replace_embedder=True)
+    try:
+        with progress_bar(progress, "embedding") as report_progress:
+            reembed_texts(engine, report_progress)
+    finally:
+        engine.close()
+
+
+def import_(
+    path: str | Path, *, into: Space | str | Path, progress: bool | Progress = False, **opening: Any
+) -> TransferReport:
+    """Import a file that `space.admin.export` wrote into an empty space: all entries, with their ids and times.
+
+    The whole file is checked before anything is written. Entries are then written a thousand at a time, so that others
+    can write in between. If that is interrupted, importing the same file again continues it. Vectors in the file are
+    used if they are those of its texts; else the texts are embedded.
+
+    Args:
+        path: The file.
+        into: A space, or a folder, which is opened with the other arguments and closed again. Spaces below the
+            exported one are imported below this one.
+        progress: True shows a progress bar; a function is called with (done, total).
+        **opening: Arguments of `open`, such as `space` and `embedder`. Texts without vectors are embedded.
+
+    Returns:
+        How many entries and vectors were imported, and into which spaces.
+
+    Raises:
+        InvalidInput: The file cannot be read or is damaged, or the space is not empty.
+        LedgerTooNew: A later release wrote the file.
+
+    Example:
+        >>> import remanence, tempfile
+        >>> from pathlib import Path
+        >>> file = Path(tempfile.mkdtemp()) / "memory.jsonl.gz"
+        >>> with remanence.open(None) as old, remanence.open(None) as new:
+        ...     memory = old.add("Alice lives in Porto.")
+        ...     _ = old.admin.export(file)
+        ...     _ = remanence.import_(file, into=new)
+        ...     new.get(memory.id) == memory
+        True
+    """
+    file_path = inputs.check_path(path, "path")
+    with ExitStack() as opened, progress_bar(progress, "importing") as report_progress:
+        importer = Importer(file_path)  # before a folder is made for it
+        if isinstance(into, Space):
+            if opening:
+                raise InvalidInput(f"{', '.join(opening)}: these are for opening a folder, and into={into!r} is open.")
+            space = into
+        else:
+            space = opened.enter_context(open(into, **opening))
+        return importer.write_to(space._engine, lambda below: _child_space_name(space, below), report_progress)
+
+
+def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress = False) -> MigrationReport:
+    """Copy a ledger whole from a folder into a PostgreSQL database, or back: every entry, vector and setting.
+
+    The chain is checked on both sides. If the copy is interrupted, the same call continues it; until then the target
+    does not open. The source is not changed. Stop all writers before.
+
+    Args:
+        source: The folder or the address to copy from.
+        target: The folder or the address to copy to. There must be nothing in it.
+        progress: True shows a progress bar; a function is called with (done, total).
+
+    Returns:
+        How many entries and vectors were copied, and the digest of the last entry.
+
+    Raises:
+        InvalidInput: There is nothing at the source, or something else at the target.
+        LedgerTampered: An entry was changed, or somebody has written meanwhile.
+    """
+    with progress_bar(progress, "copying") as report_progress:
+        return copy_ledger(source, target, report_progress)
+
+
+def _child_space_name(space: Space, relative: str) -> str:
+    """The name of a space below this one, as `spaces` shows it."""
+    parts = (
+        part if part == "%vault" else inputs.escape_level(unquote(part)) for part in relative.split("/") if relative
+    )
+    return "/".join((space.name, *parts))
+
+
+def _shared_stores(
+    qdrant: Any, api_key: object, settings: object
+) -> Callable[[Callable[[], str]], SharedStores] | None:
+    """A factory of the vector stores on a Qdrant server, which takes a function that returns the ledger id. None
+    without a server."""
+    if settings is not None and not isinstance(settings, QdrantSettings):
+        raise InvalidInput(f"qdrant_settings={settings!r} is not a QdrantSettings. Give remanence.QdrantSettings(...).")
+    if api_key is not None and not isinstance(api_key, str):
+        raise InvalidInput(f"api_key= is {type(api_key).__name__}, not text.")
+    if qdrant is None:
+        if settings is not None or api_key is not None:
+            raise InvalidInput("api_key= and qdrant_settings= are for a Qdrant server: give qdrant= too.")
+        return None
+    return lambda ledger: SharedStores(qdrant, ledger, api_key, settings)
+
+
+def _place(location: str | Path | None, cache: str | Path | None, ledger: Ledger) -> LedgerPlace:
+    """Where a ledger and its files are. An incomplete copy of a ledger is refused."""
+    check_complete(ledger)
+    if location is not None and is_address(location):
+        shown: str | None = shown_location(location)
+        folder = cache_folder(cache, ledger.get_meta("id") or space_hash(str(shown)))
+    else:
+        if cache is not None:
+            raise InvalidInput(f"cache={str(cache)!r} is for a database; the files of a folder are in that folder.")
+        folder = None if location is None else Path(location).expanduser().absolute()
+        shown = None if folder is None else str(folder)
+    if isinstance(ledger, LockingLedger):
+        return LedgerPlace(shown, folder, ledger.locks())
+    return LedgerPlace(shown, folder, ThreadLocks() if folder is None else FolderLocks(folder))
+
+
+def _check_port(argument: str, value: object, port: type) -> None:
+    """Refuse an object without the members of its port."""
+    if isinstance(value, type):
+        raise InvalidInput(f"{argument}={value.__name__} is a class; pass an instance: {value.__name__}(...).")
+    if value is not None and not isinstance(value, port):
+        raise InvalidInput(f"{argument}={value!r} does not have the members of remanence.ports.{port.__name__}.")
+
+
+def _signals(signals: Sequence[Signal]) -> tuple[Signal, ...]:
+    """Signals of the caller, checked."""
+    if isinstance(signals, Signal) or not isinstance(signals, Sequence):
+        raise InvalidInput(f"signals={signals!r} is not a list. Give a list of signals.")
+    candidates: Sequence[object] = signals
+    names = {*SIGNALS}
+    for signal in candidates:
+        if isinstance(signal, type):
+            raise InvalidInput(f"signals contains the class {signal.__name__}; pass an instance: {signal.__name__}().")
+        if not isinstance(signal, Signal):
+            missing = [name for name in _SIGNAL_MEMBERS if not hasattr(signal, name)]
+            raise InvalidInput(f"signals contains {signal!r}, which has no {missing[0]!r}: see remanence.ports.Signal.")
+        if not isinstance(signal.weight, int | float) or not signal.weight > 0:
+            raise InvalidInput(f"the signal {signal.name!r} has weight={signal.weight!r}. Give a number above 0.")
+        if signal.name in names:
+            raise InvalidInput(f"two signals are called {signal.name!r}. Give each a name of its own.")
+        names.add(signal.name)
+    return tuple(signals)
+
+
+def _system_clock() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,480 @@
+"""`View`: a space as it was known at one moment, read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from remanence.errors import InvalidInput
+from remanence.graph.history import Timeline
+from remanence.index.engine import inputs
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import key_identity
+from remanence.index.engine.in_thread import in_thread, iterate_in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.index.engine.row_filter import Include, RecallOptions, row_filter
+from remanence.index.index import Index
+from remanence.recall.answer import Recall
+from remanence.recall.evaluation import Evaluation
+from remanence.recall.profile import Profile, build_profile
+from remanence.recall.show.recall_tables import Memories
+from remanence.schema import Entity, Memory, Window
+from remanence.space.facets.admin_facet import AdminView
+from remanence.space.facets.audit_facet import AuditView
+from remanence.space.facets.entity_facet import EntitiesView
+from remanence.space.facets.graph_facet import GraphView
+from remanence.space.prompt_view import PromptView
+from remanence.space.recall_request import checked_request
+from remanence.text.temporal import parse_moment
+from remanence.transfer.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
+from remanence.upkeep.recency_listing import with_reviews
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.decay import with_usage
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress, Vector
+
+Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
+
+
+class View(PromptView):
+    """A space as it was known at one moment. It cannot be written to.
+
+    Every method, here and on the facets, raises `InvalidInput` if an argument is not valid (the message names it).
+    Methods that read or write raise `Closed` after `close`.
+    """
+
+    def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
+        super().__init__(engine, name, partial(self._position_of, name), lambda: moment or engine.now())
+        self._moment = moment
+
+    @property
+    def name(self) -> str:
+        """The full name of this space, its parents included."""
+        return self._space
+
+    def __repr__(self) -> str:
+        moment = "" if self._moment is None else f" as of {self._moment.isoformat()}"
+        return f"<{type(self).__name__} {self.name!r}{moment}>"
+
+    def recall(
+        self,
+        query: str = "",
+        *,
+        limit: int = 10,
+        during: Window | Moment | tuple[Moment | None, Moment | None] | None = None,
+        history: bool | Literal["auto"] = "auto",
+        kinds: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
+        speaker: str | Sequence[str] | None = None,
+        conversation: str | Sequence[str] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        informative_only: bool = False,
+        exclude_texts: Sequence[str] | None = None,
+        since: Moment | None = None,
+        min_score: float | None = None,
+        context: Sequence[str | Mapping[str, Any]] = (),
+        min_trust: str | float | None = None,
+        without: str | Sequence[str] | None = None,
+        now: Moment | None = None,
+        include: Include | Collection[Include] = (),
+        signals: Sequence[str] | None = None,
+        weights: Mapping[str, float] | None = None,
+        vector: Vector | None = None,
+        reader: Literal["small", "none"] | None = None,
+        deadline: float | None = None,
+    ) -> Recall:
+        """The memories that answer a question, best first, each with its reasons.
+
+        Args:
+            query: The question. Without one, what passes the filters is listed, by recency, use and strength.
+            limit: How many hits to return at most.
+            during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
+            history: Whether to include memories that were replaced or have expired, labelled. "auto"
+                includes them when the question is about the past.
+            kinds: Only memories of these kinds: "episode", "semantic", "viewpoint".
+            tags: Only memories with all of these tags.
+            source: Only what comes from this source, or one of several.
+            speaker: Only what this person said or saw, or one of several.
+            conversation: Only turns of this conversation, or of one of several, and facts found in them.
+            meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
+                $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
+                and $not. A name with dots leads into nested fields.
+            informative_only: Omit chat turns that only ask, greet, thank or agree, and rank other turns by what they
+                state, not by what they ask.
+            exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned, and
+                the facts found in them are not either.
+            since: Only memories stated at this moment or later: "7 days ago". `during` is about when they were true.
+            min_score: Only hits with at least this score.
+            context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
+                They count if the question refers to them: "What should she avoid?".
+            min_trust: Only memories that are trusted this far: "trusted", "user", "tool", "web", a level of your own,
+                or a number from 0 to 1. What is trusted less is ranked lower anyway.
+            without: Answer as if these sources, observers or conversations did not exist: their memories and those
+                derived from them alone are left out, and what they superseded is current.
+            now: The moment of the question. "Last week" is read against it, and chat turns dated more than
+                a day later are ranked lower.
+            include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes stored by
+                `upkeep.import_vault`). "review" replaces up to a fifth of the hits with memories further down whose
+                decay score is close to `forget_below`; their evidence says so.
+            signals: Only these signals, for experiments.
+            weights: The weight of each signal, for experiments.
+            vector: The question's embedding, if you have it already. Without a question, the memories nearest to it
+                are returned, by similarity alone: no reader and no choice by time.
+            reader: "none" leaves the order to the signals, "small" reads with the reader that comes with the package.
+                Left out: the reader of the space.
+            deadline: How many seconds the recall may take. If the reader has not read the hits by then, the order of
+                the signals stays, and `missing` says so. Left out: that of the environment variable
+                REMANENCE_DEADLINE, or as long as it takes.
+
+        Returns:
+            A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
+
+        Raises:
+            InvalidInput: An argument is not what it should be; the message names it.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice drinks green tea.", meta={"page": 3})
+            ...     space.recall("What does Alice drink?", meta={"page": {"$gte": 3}})[0].memory.text
+            'Alice drinks green tea.'
+        """
+        options = RecallOptions(
+            limit=limit,
+            during=during,
+            history=history,
+            kinds=kinds,
+            tags=tags,
+            source=source,
+            speaker=speaker,
+            conversation=conversation,
+            meta=meta,
+            informative_only=informative_only,
+            exclude_texts=exclude_texts,
+            since=since,
+            min_score=min_score,
+            context=context,
+            min_trust=min_trust,
+            without=without,
+            now=now,
+            include=include,
+            signals=signals,
+            weights=weights,
+            vector=vector,
+            reader=reader,
+            deadline=deadline,
+        )
+        return self._recall_with(query, options)
+
+    arecall = in_thread(recall)
+
+    def _recall_with(self, query: str, options: RecallOptions) -> Recall:
+        max_hits, request, include = checked_request(self._engine, self.name, query, options, self._now())
+        result = self._recall(request, self._position_of, include)
+        if self._moment is not None:
+            return replace(result, as_of=self._moment, hits=result.hits[:max_hits])
+        try:
+            settings = UpkeepSettings.from_env()
+        except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
+            return replace(result, missing={**result.missing, "usage": str(error)}, hits=result.hits[:max_hits])
+        with self._engine.open_index(self.name, catch_up=False) as index:  # as it was for the hits
+            hits = with_usage(index, result.hits, request.now, settings)
+        if "review" not in include:
+            return replace(result, hits=hits)
+        receipt = None if result.receipt is None else replace(result.receipt, limit=max_hits)
+        return replace(result, hits=with_reviews(hits, max_hits), receipt=receipt)
+
+    def get(self, id: str | Memory) -> Memory | None:
+        """The memory with this id, in the version that this view knows.
+
+        Args:
+            id: The id, or the memory in any version.
+
+        Returns:
+            None if this view knows of none, or it is forgotten.
+        """
+        memory_id = inputs.check_memory_id(id)
+        with self._engine.open_index(self.name) as index:
+            return next(iter(index.visible_memories([memory_id], self._position(index))), None)
+
+    aget = in_thread(get)
+
+    def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
+        """These memories with their relations, links and use, in the order given, each once.
+
+        Args:
+            ids: The memories or their ids; or one.
+
+        Returns:
+            The memories; `missing` has the ids that this view does not show, each with "unknown",
+            "archived", "forgotten" or "erased".
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     tea = space.add("Alice drinks tea.")
+            ...     found = space.get_many([tea, "m7", tea])
+            ...     [each.memory.text for each in found], found.missing
+            (['Alice drinks tea.'], {'m7': 'unknown'})
+        """
+        memory_ids = inputs.check_one_or_more_ids(ids)
+        return self._with_usage(self._read_overview(lambda overview: overview.get_many(memory_ids)))
+
+    aget_many = in_thread(get_many)
+
+    def find(self, key: str) -> Memory | None:
+        """The memory with this key, in the version that this view knows.
+
+        Args:
+            key: The `key` that was given to `add`.
+
+        Returns:
+            None if there is none, or it is forgotten.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("The door code is 4711.", key="door")
+            ...     space.find("door").text
+            'The door code is 4711.'
+        """
+        identity = key_identity(inputs.check_text(key, "key"))
+        with self._engine.open_index(self.name) as index:
+            number = index.catalog.find_by_identity(identity)
+            ids = [] if number is None else [index.catalog.ids[number]]
+            return next(iter(index.visible_memories(ids, self._position(index))), None)
+
+    afind = in_thread(find)
+
+    def memories(
+        self,
+        status: ListedStatus | None = None,
+        *,
+        kinds: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
+        speaker: str | Sequence[str] | None = None,
+        conversation: str | Sequence[str] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        since: Moment | None = None,
+    ) -> Memories:
+        """Every memory that this view knows, in the order they were learned.
+
+        Args:
+            status: Only memories of this status: "current", "superseded", "expired", "archived",
+                "forgotten" or "promoted". None lists all that are neither archived nor forgotten.
+            kinds: Only memories of these kinds. This and the following filters are as for `recall`.
+            tags: Only memories with all of these tags.
+            source: Only memories from this source.
+            speaker: Only memories that this person said or saw.
+            conversation: Only turns of this conversation, and facts found in them.
+            meta: Only memories whose `meta` match.
+            since: Only memories stated at this moment or later.
+
+        Returns:
+            The memories, read while you iterate; `to_df()` is a data frame.
+
+        Raises:
+            InvalidInput: There is no such status, or a filter is not valid.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice drinks tea.", meta={"page": 3})
+            ...     [memory.text for memory in space.memories(meta={"page": {"$lt": 5}})]
+            ['Alice drinks tea.']
+        """
+        if status is not None and status not in LISTED_STATUSES:
+            raise InvalidInput(f"status={status!r} is none of {', '.join(LISTED_STATUSES)}.")
+        options = RecallOptions(
+            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta, since=since
+        )
+        return Memories(self._iterate(status, row_filter(options, self._now())))
+
+    amemories = iterate_in_thread(memories)
+
+    def count(self) -> int:
+        """Count the memories that are neither archived nor forgotten: those that `memories()` lists.
+
+        Returns:
+            How many there are.
+        """
+        with self._engine.open_index(self.name) as index:
+            return len(index.current_rows(self._position(index)))
+
+    acount = in_thread(count)
+
+    def profile(
+        self,
+        *,
+        max_tokens: int = 600,
+        topics: str | Path | Mapping[str, str | Sequence[str]] | None = None,
+        progress: bool | Progress = False,
+    ) -> Profile:
+        """What is true now of the person or the project that this space is about, by topic, for a system prompt.
+
+        Each line is a quotation of what was told, or a fact, with its day and the memories behind it. Nothing is in it
+        that is superseded, expired or forgotten, or that a later memory replaces, as far as the reader can tell. If
+        the space has a language model, that writes sentences of these lines.
+
+        The first profile reads all memories, some seconds for thousands of turns. After that, only what is new is read.
+
+        Args:
+            max_tokens: The length of the text at most, in tokens (estimated). What matters most comes in first.
+            topics: The topics: "person", "project", questions of yours by topic, or a file with a topic, a tab and a
+                question on each line. By default, the one of the two tables that fits what the space holds.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The lines; `str()` gives the text.
+
+        Raises:
+            InvalidInput: `topics` or `max_tokens` is not valid.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     turn = {"role": "user", "content": "we live in Porto, near the river"}
+            ...     _ = space.remember([turn], now="2026-05-04")
+            ...     str(space.profile())
+            'home: we live in Porto, near the river (4 May 2026)'
+        """
+        inputs.check_positive_int(max_tokens, "max_tokens")
+        with inputs.progress_bar(progress, "reading") as shown:
+            return build_profile(self._engine, self.name, self._position, self._moment, max_tokens, topics, shown)
+
+    aprofile = in_thread(profile)
+
+    def evaluate(
+        self,
+        questions: Mapping[str, Expected] | Iterable[tuple[str, Expected] | Mapping[str, Any]],
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        limit: int = 10,
+        progress: bool | Progress = False,
+    ) -> Evaluation:
+        """How often `recall` finds what you expect, under several settings.
+
+        Args:
+            questions: Pairs of a question and what is expected: a memory, an id, a key, or a part of its text; or a
+                list of these. Or dicts with `question`, `expected`, and perhaps `now` and `during`.
+            settings: The options of `recall` to compare, by a name of yours: `{"usual": {}, "words":
+                {"signals": ["words"]}}`. The options `reader` and `embedder` take what `open` takes; for another
+                embedder all texts are embedded, in a copy in memory. By default the usual options are compared with
+                leaving out the reader, and each signal.
+            limit: How many hits each question may have.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            For each setting R@k (the share of what is expected among the first k hits), MRR, the time of a question,
+            and the misses. It prints as a table; a notebook shows bars; `to_df()` is a data frame.
+
+        Raises:
+            InvalidInput: A question or a setting is not valid, or no memory matches what a question expects.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None, reader=None) as space:
+            ...     _ = space.add_many(["Alice drinks green tea.", "Bob lives in Porto."])
+            ...     compared = space.evaluate({"Who lives in Porto?": "Bob lives in Porto."}, {"usual": {}})
+            ...     compared["usual"].scores["R@1"][0], compared.best.name
+            (1.0, 'usual')
+        """
+        from remanence.space.comparison import compare_settings  # most programs never need it
+
+        return compare_settings(self, questions, settings, inputs.check_limit(limit), progress)
+
+    aevaluate = in_thread(evaluate)
+
+    def history(self, node: str | Memory | Entity) -> Timeline:
+        """All that ever happened to a memory or an entity, in order, with who did it and why.
+
+        Includes what `graph.timeline` leaves out: extractions, and recorded recalls that returned it.
+
+        Args:
+            node: A memory, an entity, the id of one, or a name.
+
+        Returns:
+            The events, in ledger order.
+
+        Raises:
+            NotFound: This view knows no such memory or entity.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     memory = space.add("The bridge is closed.", observed_by="Ann")
+            ...     space.forget(memory, why="it is open again")
+            ...     [(h.kind, h.actor, h.why) for h in space.history(memory)]
+            [('memory added', 'Ann', None), ('forgotten', None, 'it is open again')]
+        """
+        return self.graph._history(node)
+
+    ahistory = in_thread(history)
+
+    def as_of(self, moment: Moment) -> View:
+        """This space as it was known at `moment`, read-only.
+
+        What was learned later is absent; what was forgotten since is present.
+
+        Args:
+            moment: A datetime, a date, or text such as "2026-05-01" or "last May".
+
+        Returns:
+            A view, which has no methods that write.
+
+        Raises:
+            InvalidInput: `moment` cannot be read as a time.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.", now="2026-04-01")
+            ...     _ = space.add("Alice lives in Lisbon.", now="2026-05-03")
+            ...     space.as_of("2026-05-01").recall("Where does Alice live?")[0].memory.text
+            'Alice lives in Porto.'
+        """
+        return View(self._engine, self.name, parse_moment(moment, self._engine.now(), argument="as_of"))
+
+    @property
+    def entities(self) -> EntitiesView:
+        """Who and what the memories of this view are about."""
+        return self._facet(EntitiesView)
+
+    @property
+    def graph(self) -> GraphView:
+        """How entities and memories are connected, as this view knows it."""
+        return self._facet(GraphView)
+
+    @property
+    def audit(self) -> AuditView:
+        """Replaying recalls, and what changed when."""
+        return self._facet(AuditView)
+
+    @property
+    def admin(self) -> AdminView:
+        """This space in numbers."""
+        return self._facet(AdminView)
+
+    def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+        """The vectors of texts, or of questions, by the embedder of this space."""
+        embedder = self._engine.embedder
+        if query:
+            return [embedder.embed_query(text).tolist() for text in texts]
+        embedded: list[list[float]] = embedder.embed(list(texts)).tolist()
+        return embedded
+
+    def _with_engine(self, engine: Engine) -> View:
+        """The same view of a space of this name in another engine."""
+        return View(engine, self.name, self._moment)
+
+    def _position_of(self, space: str, index: Index) -> int:
+        if self._moment is None:
+            return index.catalog.position
+        return self._engine.ledger.position_at(space, self._moment)

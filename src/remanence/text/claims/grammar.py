@@ -1,0 +1,516 @@
+"""The claims of plain sentences, by one table: "Alice lives in Porto." claims (Alice, lives_in, Porto).
+
+A claim can end an earlier one, so only what is certain makes one. The sentence is plain: a statement, without negation,
+condition or hearsay. It begins with its subject: the speaker, a name, or a relative of one of them. A phrase of
+claim_table.txt follows, and then the object. Other sentences are found by their words and their meaning, and make no
+claims.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from typing import NamedTuple
+
+from remanence.schema import Triple
+from remanence.text.claims.predicates import SINGLE_ROLES, claim_key
+from remanence.text.lexicon.word_lists import (
+    CALENDAR_WORDS,
+    FUNCTION_WORDS,
+    LANGUAGES,
+    data_lines,
+    load_pattern,
+    load_words,
+    word_set,
+)
+from remanence.text.named_entities.name_spans import NameSpan
+from remanence.text.text import SENTENCE_END
+
+MAX_SENTENCE_CHARS = 300
+"""A longer sentence makes no claim."""
+_MAX_CLAIMS = 3
+"""How many claims a sentence makes about its subject: "Alice lives in Porto and works at IBM"."""
+_MAX_OBJECT_CHARS = 40
+
+NamesByStart = Mapping[int, NameSpan]
+"""The names of a text by their start position."""
+
+
+class Phrase(NamedTuple):
+    """What a phrase of the table says of its subject."""
+
+    predicate: str
+    object_type: str
+
+
+class _Object(NamedTuple):
+    """The object of a phrase, several values where it is a list, and where it ends."""
+
+    values: tuple[str, ...]
+    end: int
+
+
+class _Subjects(NamedTuple):
+    """The subjects that share a verb, where they end, and the claims that their mention makes: "my sister Carol"."""
+
+    names: tuple[str, ...]
+    end: int
+    claims: tuple[Triple, ...] = ()
+
+
+def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Triple, ...]:
+    """The claims that the sentences of a text make, in order, each once.
+
+    Args:
+        text: The text.
+        names: The names in it, with the places at which the speaker is meant ("I", "my"), in order.
+        speaker: The name of the speaker.
+
+    >>> from remanence.text.named_entities.name_rules import find_names
+    >>> text = "Alice lives in Porto and works at IBM. The capital of Portugal is Lisbon. Is Bob at CERN?"
+    >>> for claim in find_claims(text, find_names(text), "me"):
+    ...     print(claim)
+    Alice —lives_in→ Porto
+    Alice —works_at→ IBM
+    Lisbon —capital_of→ Portugal
+    """
+    claims: dict[Triple, None] = {}
+    by_start = {name.start: name for name in names}
+    for start, end in _sentences(text):
+        if not _may_claim(text, start, by_start) or _NOT_PLAIN.search(_CANNOT_STAND.sub("hate", text[start:end])):
+            continue
+        found = list(_claims_of_sentence(text, start, by_start, speaker))
+        if _ADDS.search(text, start, end):  # "also works at": neither claim ends the other
+            found = [claim for claim in found if claim_key(claim) is None]
+        claims.update(dict.fromkeys(claim for claim in found if claim.subject != claim.object))
+    if not claims and len(text) <= _MAX_STATEMENT_CHARS and not _SEVERAL_SENTENCES.search(text):
+        claims.update(dict.fromkeys(_statement_of_encyclopaedia(text.strip())))
+    return tuple(claims)
+
+
+# Sentences
+
+_OPENER = re.compile(
+    r"[\s\"“'(*>-]*(?:[A-Za-z]+, |(?:Now|Actually|Currently|Today|Also|And|But|So|Yes|Well|Hi|Oh),? )?"
+)
+_CAPITAL = re.compile(r"[^\W\d_a-z]")
+_NOT_PLAIN = re.compile(
+    rf"\b(?:{load_pattern('claimless_words')}|should|(?-i:will)|not|never|no longer|nor|neither|almost|nearly|until|"
+    r"sa(?:id|ys?)|tells?|told|thinks?|thought|believes?d?|asks?|asked|heard|claims?|claimed|anymore|any more)\b|"
+    r"n['’]t\b|\?",
+    re.IGNORECASE,
+)
+_CANNOT_STAND = re.compile(r"\bcan['’]t stand\b", re.IGNORECASE)
+_ADDS = re.compile(r"\b(?:also|too|as well|second|another|part[- ]time|sometimes|in addition|besides)\b", re.IGNORECASE)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence or part before a semicolon begins, after words such as "Now", and ends with its mark."""
+    start = 0
+    for match in chain(_SENTENCE_OR_PART.finditer(text), (None,)):
+        end = match.end() if match else len(text)
+        opener = _OPENER.match(text, start, end)
+        begin = opener.end() if opener else start
+        if begin < end <= begin + MAX_SENTENCE_CHARS:
+            yield begin, end
+        start = end
+
+
+_SENTENCE_OR_PART = re.compile(rf"{SENTENCE_END.pattern}|; ")
+
+
+def _may_claim(text: str, start: int, names: NamesByStart) -> bool:
+    """Whether a sentence begins with a name, "The" or another word with a capital. A fast test; most do not."""
+    return start in names or _CAPITAL.match(text, start) is not None or text.find(" of ", start, start + 200) > 0
+
+
+def _claims_of_sentence(text: str, start: int, names: NamesByStart, speaker: str) -> Iterator[Triple]:
+    subjects = _subjects_at(text, start, names, speaker)
+    if subjects is None:
+        end = _SENTENCE_OR_PART.search(text, start)
+        yield from _definition(text[start : end.start() if end else len(text)])
+        return
+    yield from subjects.claims
+    at = subjects.end
+    for _ in range(_MAX_CLAIMS):
+        about = _about_relative_or_role(text, at, subjects.names, names, speaker)
+        if about is not None:
+            yield from about
+            return
+        match = _phrase_at(text, at)
+        if match is None:
+            return
+        phrase, object_start = match
+        found = _object_at(text, object_start, phrase, names)
+        if found is None:
+            return
+        predicate = phrase.predicate
+        if all(map(_DATE.fullmatch, found.values)):
+            predicate = _DATED.get(predicate, predicate)
+        yield from (Triple(name, predicate, value) for name in subjects.names for value in found.values)
+        at = found.end
+        second = _SECOND_OBJECT.get(phrase.predicate)
+        conjunction = second[0].match(text, at) if second else None
+        more = _object_at(text, conjunction.end(), second[1], names) if second and conjunction else None
+        if second is not None and more is not None:
+            yield from (Triple(name, second[1].predicate, more.values[0]) for name in subjects.names)
+            at = more.end
+        joined = _JOINED.match(text, at)
+        if joined is None:
+            return
+        at = joined.end() - 1
+        other = names.get(at + 1)
+        if other is not None:  # "Ana lives in Porto and Ben works at IBM"
+            yield from _claims_of_sentence(text, at + 1, names, speaker)
+            return
+
+
+_JOINED = re.compile(r",? (?:and|but)(?: (?:she|he|they))? ")
+_SECOND_OBJECT = {
+    "moved_from": (re.compile(r" (?:back )?to (?:the )?"), Phrase("moved_to", "certain_place")),
+    "studies": (re.compile(r" at (?:the )?"), Phrase("studies_at", "name")),
+    "works_as": (re.compile(r" (?:at|for) (?:the )?"), Phrase("works_at", "name")),
+    "works_at": (re.compile(r" as an? "), Phrase("works_as", "profession")),
+    "left": (re.compile(r" (?:to join|for) (?:the )?"), Phrase("joined", "firm")),
+}
+"""With what else an object may go on: "moved from Porto to Lisbon", "is a nurse at Mercy Hospital"."""
+
+
+# Subjects
+
+_KIN = f"{load_pattern('any_relationship')}|child|parent"
+_OWN_KIN = re.compile(rf" (?:[a-z]+ )?(?P<noun>{_KIN})(?P<is> (?:is|was) (?:called |named )?|,? )(?=[\"“]?\w)")
+_ATTRIBUTE = re.compile(
+    r" (?:new |current |home )?(?:favou?rite (?P<favourite>[a-z]+(?: [a-z]+)?)|(?P<noun>name|birthday|phone number"
+    r"|email|address|native language|home ?town|nationality|pronouns|job title))(?: is| are|['’]s)(?: now| on)? "
+)
+_MY_FAVOURITE = re.compile(r" (?:is|are) (?:my|our) favou?rite (?P<favourite>[a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
+_AND_NAME = re.compile(r",? and |, ")
+
+
+def _subjects_at(text: str, start: int, names: NamesByStart, speaker: str) -> _Subjects | None:
+    """The subjects that a sentence begins with; None if it begins with something else."""
+    name = names.get(start)
+    if name is None:
+        return None
+    owner, end = name.text, name.end
+    if text[start:end] in _MY or text.startswith(("'s ", "’s "), end):
+        end += 0 if text[start:end] in _MY else 2
+        relative = _OWN_KIN.match(text, end)
+        if relative is not None:
+            person = names.get(relative.end())
+            if person is None or person.kind not in ("person", "thing") or person.text == speaker:
+                return None
+            claim = Triple(person.text, _role_predicate(relative["noun"]), owner)
+            return _Subjects((person.text,), person.end, (claim,))
+        attribute = _ATTRIBUTE.match(text, end)
+        if attribute is None:
+            return None
+        value = _object_at(text, attribute.end(), _attribute_phrase(attribute), names)
+        if value is None:
+            return None
+        return _Subjects((owner,), value.end, (Triple(owner, _attribute_phrase(attribute).predicate, value.values[0]),))
+    people = [owner]
+    while (joined := _AND_NAME.match(text, end)) and (other := names.get(joined.end())) is not None:
+        if other.kind not in ("person", "thing") or text.startswith(("'s ", "’s "), other.end):
+            break
+        people.append(other.text)
+        end = other.end
+        if "and" in joined[0]:
+            break
+    favourite = _MY_FAVOURITE.match(text, end)
+    if favourite is not None and len(people) == 1:
+        return _Subjects((), favourite.end(), (Triple(speaker, f"favourite_{_snake_case(favourite[1])}", owner),))
+    return _Subjects(tuple(people), end)
+
+
+_MY = frozenset(("my", "My", "our", "Our"))
+
+
+def _attribute_phrase(attribute: re.Match[str]) -> Phrase:
+    if attribute["favourite"]:
+        return Phrase(f"favourite_{_snake_case(attribute['favourite'])}", "words")
+    return Phrase(_snake_case(attribute["noun"]), "date" if attribute["noun"] == "birthday" else "words")
+
+
+# Relatives and roles after "is": "Carol is my sister", "Bob is Ana's boss", "Tim Cook is the CEO of Apple".
+
+_IS = re.compile(r"(?: (?:is|was|am|are|became)|['’](?:s|m|re)) (?:now )?")
+_RELATIVE_OF = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?(?P<noun>{_KIN})(?=[.,;:!\n)]|$| (?:and|who|from|in|at)\b)")
+_ROLE_OF = re.compile(r"(?:the|a|an) (?P<role>(?:[a-z][a-z-]+ ){0,2}(?:[a-z][a-z-]+|C[A-Z]O)) of (?:the )?")
+_EMPTY_ROLES = load_words("empty_role_nouns")
+
+
+def _about_relative_or_role(
+    text: str, at: int, subjects: Sequence[str], names: NamesByStart, speaker: str
+) -> list[Triple] | None:
+    verb = _IS.match(text, at)
+    if verb is None:
+        return None
+    owner = names.get(verb.end())
+    relative = _RELATIVE_OF.match(text, owner.end) if owner is not None else None
+    if relative is not None and owner is not None:
+        is_my = text[owner.start : owner.end] in _MY
+        if is_my or text.startswith(("'s", "’s"), owner.end):
+            predicate = _role_predicate(_SINGULAR_KIN.get(relative["noun"], relative["noun"]))
+            return [Triple(name, predicate, speaker if is_my else owner.text) for name in subjects]
+    role = _ROLE_OF.match(text, verb.end())
+    holder = names.get(role.end()) if role is not None else None
+    if role is None or holder is None or text.startswith(("'s ", "’s "), holder.end):
+        return None
+    words = role["role"].lower().split()
+    if not _EMPTY_ROLES.isdisjoint(words) or (words[-1].endswith("ing") and words[-1] not in SINGLE_ROLES):
+        return None
+    return [Triple(name, _role_predicate(role["role"].lower()), holder.text) for name in subjects]
+
+
+_SINGULAR_KIN = {noun + "s": noun for noun in _KIN.split("|")} | {"children": "child", "wives": "wife"}
+
+
+def _role_predicate(noun: str) -> str:
+    return f"{_snake_case(noun)}_of"
+
+
+def _snake_case(words: str) -> str:
+    return words.lower().replace(" ", "_").replace("-", "_")
+
+
+# Phrases
+
+_ADVERB = r"(?: (?:now|currently|still|just|recently|really|already|actually|finally|originally))?"
+
+
+def _phrase_at(text: str, start: int) -> tuple[Phrase, int] | None:
+    """The phrase of the table that follows a subject, and where its object begins."""
+    for pattern, phrases in _table().values() if start < len(text) else ():
+        match = pattern.match(text, start)
+        if match is not None and match.lastindex is not None:
+            return phrases[match.lastindex - 1], match.end()
+    return None
+
+
+@cache
+def _table() -> dict[str, tuple[re.Pattern[str], list[Phrase]]]:
+    """One pattern for all phrases, the longest first: "is a citizen of" before "is a"."""
+    rows = sorted(read_table(), key=lambda row: -len(row[0]))
+    options = "|".join(f"({_forms(phrase)})" for phrase, _ in rows)
+    nouns = "city|country|county|island|province|region|state|town|village"
+    pattern = re.compile(rf"{_ADVERB}(?:{options})(?= )(?: the (?:{nouns}) of(?= )| the(?= [A-Z]))? ")
+    return {"": (pattern, [meaning for _, meaning in rows])}
+
+
+def read_table() -> list[tuple[str, Phrase]]:
+    """The phrases of claim_table.txt, each with its meaning.
+
+    >>> ("lives in", Phrase("lives_in", "place")) in read_table()
+    True
+    """
+    rows = []
+    for line in data_lines(_TABLE_FILE):
+        phrases, _, rest = line.partition(" = ")
+        predicate, object_type = rest.partition(" : ")[0].split()
+        rows += [(phrase, Phrase(predicate, object_type)) for phrase in phrases.split(" | ")]
+    return rows
+
+
+_TABLE_FILE = __file__.replace("grammar.py", "claim_table.txt")
+_IRREGULAR = {
+    "is": r"(?: (?:is|am|are)|['’](?:s|m|re)){adverb}",
+    "was": r" (?:was|were){adverb}",
+    "has": r"(?: (?:has|have)|['’](?:s|ve)){adverb}",
+}
+
+
+def _forms(phrase: str) -> str:
+    """A pattern for the persons of a phrase in the third person: "lives in" and "live in"."""
+    verb, _, rest = phrase.partition(" ")
+    tail = f" {re.escape(rest)}" if rest else ""
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb].format(adverb=_ADVERB) + tail
+    if verb.endswith("ies"):
+        verb = f"{verb[:-3]}(?:ies|y)"
+    elif verb.endswith(("ches", "shes")):
+        verb = f"{verb[:-2]}(?:es)?"
+    elif verb.endswith("s"):
+        verb = f"{verb[:-1]}s?"
+    return f" {verb}{tail}"
+
+
+# Objects
+
+_WORDS = re.compile(
+    r"(?:(?:a|an|the|my|his|her|their|our) )?(?P<words>(?:[\w'’&+/.-]+ ){0,4}?[\w'’&+/-]+?)"
+    r"(?=[.;:!,\n)]|$| (?:and|but|because|so|since|when|while|with|on|at|in|for|from|every|than|to|too|a lot|"
+    r"very much)\b)"
+)
+_JOINED_WORDS = re.compile(r" and (?P<words>[a-z][a-z'’-]*(?: [a-z][a-z'’-]*)?)(?=[.;:!\n)]|$)")
+"""The rest of an object of two parts: "fish and chips"."""
+_EMPTY_WORDS = load_words("empty_objects") | FUNCTION_WORDS - {"and"}
+_PROFESSION = re.compile(rf"(?P<words>(?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)")
+_NUMBER = re.compile(r"(?P<words>\d{1,3})(?: years old)?(?=[.,](?!\d)|[;:!\n)]|$| (?:and|but|now|today)\b)")
+_DATE = re.compile(rf"(?:the )?(?P<words>{load_pattern('dates')}|(?:1[5-9]|20)\d\d)(?![\w-])")
+_LANGUAGE = re.compile(r"(?P<words>[A-Z]\w+)(?P<joint>,? and |, )?")
+_NAME_JOINT = re.compile(r",? and |, ")
+_FIXED = {"profession": _PROFESSION, "number": _NUMBER, "date": _DATE}
+_NO_PLACE_OR_FIRM = frozenset(("person", "product", "title", "url", "email", "handle", "code"))
+_LEFT_FOR_GOOD = re.compile(  # not "left Bosch at 5 pm", "left Bosch and walked home"
+    r"[.;:!,\n)]|$| to join\b| for (?:the )?[A-Z]| (?:in|since) (?:(?:19|20)\d\d|(?:early |late )?[A-Z])"
+    r"| (?:early |late )?last (?:week|month|year|spring|summer|autumn|fall|winter|[A-Z])"
+    r"| (?:after|\w+) (?:\w+ )?(?:years|months)\b"
+)
+_LIST_PREDICATES = word_set("likes loves hates dislikes allergic_to visited met friend_of knows")
+
+
+def _object_at(text: str, start: int, phrase: Phrase, names: NamesByStart) -> _Object | None:
+    """The object that a phrase takes at this place; None if there is none of its type."""
+    kind = phrase.object_type
+    if kind in _FIXED:
+        match = _FIXED[kind].match(text, start)
+        return _Object((match["words"],), match.end()) if match else None
+    if kind == "language":
+        return _languages_at(text, start)
+    name = names.get(start) or (names.get(start + 1) if text[start : start + 1] in "\"'“‘" else None)
+    if name is None:
+        year = _DATE.match(text, start) if phrase.predicate in ("born_in", "died_in") else None
+        if year is not None:
+            return _Object((year["words"],), year.end())
+        return _words_at(text, start) if kind == "words" else None
+    if text[name.end : name.end + 1] in ("'", "’", "-") and name.kind != "title":
+        return None  # "works at Bob's", "Porto-based"
+    if text[name.start : name.end] in _MY:
+        return None
+    if not _fits(name, kind) or (kind == "firm_left" and not _LEFT_FOR_GOOD.match(text, name.end)):
+        return None
+    values, end = [name.text], name.end
+    while phrase.predicate in _LIST_PREDICATES and (joint := _NAME_JOINT.match(text, end)):
+        other = names.get(joint.end())
+        if other is None or not _fits(other, kind) or not _LIST_END.match(text, other.end):
+            break
+        values.append(other.text)
+        end = other.end
+    return _Object(tuple(values), end)
+
+
+_LIST_END = re.compile(r"[.;:!\n)]|$|, |,? and ")
+
+
+def _fits(name: NameSpan, object_type: str) -> bool:
+    if object_type == "certain_place":
+        return name.kind == "place"
+    if object_type == "place":
+        return name.kind not in _NO_PLACE_OR_FIRM and name.kind != "organization"
+    if object_type in ("firm", "firm_left"):
+        return name.kind not in _NO_PLACE_OR_FIRM and name.kind != "place"
+    return object_type != "person" or name.kind in ("person", "thing")
+
+
+def _words_at(text: str, start: int) -> _Object | None:
+    match = _WORDS.match(text, start)
+    if match is None:
+        return None
+    words, end = match["words"], match.end()
+    joined = _JOINED_WORDS.match(text, end)
+    if joined is not None and _phrase_at(text, joined.start("words") - 1) is None:
+        words, end = words + joined[0], joined.end()
+    if len(words) > _MAX_OBJECT_CHARS or not _EMPTY_WORDS.isdisjoint(words.lower().split()):
+        return None
+    return _Object((words,), end)
+
+
+def _languages_at(text: str, start: int) -> _Object | None:
+    found: list[str] = []
+    at = start
+    while (match := _LANGUAGE.match(text, at)) and match["words"].lower() in LANGUAGES:
+        found.append(match["words"])
+        at = match.end()
+        if not match["joint"]:
+            break
+    return _Object(tuple(found), at) if found else None
+
+
+# Statements of an encyclopaedia. In a text of one sentence the subject is all that stands before the phrase and the
+# object all that follows, so titles and names of many words stay whole.
+
+_DEFINITION = re.compile(
+    r"The (?:name of the )?(?:current |present |new )?"
+    r"(?:[a-z]+ (?:that|who|which) (?P<verb>[a-z]+) (?P<product>.+?)"
+    r"|(?P<noun>[a-z]+(?: of [a-z]+)?) (?:that|which) (?P<actor>.+?) [a-z]+s"
+    r"|[a-z]+ where (?P<person>.+?) was (?P<participle>[a-z]+ed)"
+    r"|(?P<role>head of (?:state|government)|(?:[A-Za-z-]+ ){0,3}?[A-Za-z-]+) (?P<joint>of|in|for) (?:the )?"
+    r"(?P<holder>.+?))"
+    r" (?:is|was) (?:located in )?(?:the (?:city|town|country|state) of )?(?P<value>[^,;:!?]+(?:, [^;:!?]+)?)"
+)
+_MARK_INSIDE = re.compile(r"[!?;](?= )|[?!]\.?$")
+_SEVERAL_SENTENCES = re.compile(r"\. (?<=[a-z]{3}\. )[A-Z]|\n")
+_MAX_STATEMENT_CHARS = 200
+_NAME_PARTICLES = frozenset(" ".join(load_words("name_particles")).split()) | word_set(
+    "and a an von zu in on for to with from at by as or"
+)
+_NOT_IN_NOUNS = FUNCTION_WORDS | CALENDAR_WORDS | load_words("not_in_nouns")
+_MAX_NAME_WORDS = 12
+_PARTICIPLES = {"wrote": "written", "made": "produced"}
+
+
+def _definition(sentence: str) -> Iterator[Triple]:
+    """The capital of Portugal is Lisbon; the company that produced iPhone 4 is Apple."""
+    match = _DEFINITION.fullmatch(sentence)
+    if match is None:
+        return
+    value = match["value"]
+    if match["role"] is not None:
+        role, holder = match["role"].lower(), match["holder"]
+        if holder.endswith(" government"):
+            role, holder = f"{role} of government", holder.removesuffix(" government")
+        if match["joint"] == "for" and role.rpartition(" ")[2] not in SINGLE_ROLES:
+            return  # "The reason for Brexit is Farage" names no office
+        if _is_name(value) and (_is_name(holder) or (holder[:1].isupper() and _is_noun(holder))):
+            yield Triple(value, _role_predicate(role), holder)
+        return
+    if match["verb"] is not None:
+        subject, predicate = match["product"], f"{_PARTICIPLES.get(match['verb'], match['verb'])}_by"
+    elif match["noun"] is not None:
+        subject, predicate = match["actor"], _snake_case(match["noun"])
+    else:
+        subject, predicate = match["person"], f"{match['participle']}_at"
+    if _is_name(subject) and (_is_name(value) or _is_noun(value)):
+        yield Triple(subject, predicate, value)
+
+
+def _statement_of_encyclopaedia(text: str) -> Iterator[Triple]:
+    """rap rock was created in the country of Jamaica; Born in the U.S.A. was performed by Bruce Springsteen."""
+    if not text.endswith(".") or text.startswith(("I ", "I'", "I’")) or _MARK_INSIDE.search(text):
+        return
+    sentence = text[:-1]
+    yield from _definition(sentence)
+    for space in re.finditer(r"(?<=\S) (?=(?:is|was|plays|speaks|works|worked|died) )", sentence):
+        found = _phrase_at(sentence, space.start())
+        if found is None:
+            continue
+        (predicate, object_type), at = found
+        subject, value = sentence[: space.start()], sentence[at:]
+        may_be = object_type in ("words", "name", "place", "date") and (_is_name(subject) or _is_noun(subject))
+        if may_be and (_is_name(value) or (object_type == "words" and _is_noun(value))):
+            yield Triple(subject, _DATED.get(predicate, predicate) if _DATE.fullmatch(value) else predicate, value)
+        return
+
+
+_DATED = {"born_in": "born_on", "died_in": "died_on"}
+
+
+def _is_name(phrase: str) -> bool:
+    """Whether every word has a capital or a digit, except particles inside: University of Porto."""
+    first, *rest = phrase.split(" ")
+    if not first or len(rest) >= _MAX_NAME_WORDS or (not rest and first.lower() in _NOT_IN_NOUNS):
+        return False
+    capital = first[:1].isupper() or first[:1].isdigit() or not first[:1].isascii()
+    if not (capital or first[1:2].isupper() or first.startswith(('"', "'", "“", "al-"))):  # iPhone, "Heroes"
+        return False
+    return all(not word.islower() or word in _NAME_PARTICLES for word in rest) and not (rest and rest[-1].islower())
+
+
+def _is_noun(phrase: str) -> bool:
+    """A few ordinary words that form a noun: "starting pitcher", "association football"."""
+    words = phrase.lower().split(" ")
+    return len(words) <= 5 and _NOT_IN_NOUNS.isdisjoint(words) and all(word[:1].isalnum() for word in words)

@@ -1,0 +1,149 @@
+"""Properties of predicates: which can have one value only, which are events, which are opinions.
+
+A claim is a subject, a predicate and an object. Most predicates go from the subject to its value
+("Alice lives_in Porto"); a role goes the other way ("Tim Cook ceo_of Apple": it is Apple that has one).
+`claim_key` and `claim_value` hide the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from remanence.schema import Triple
+from remanence.text.lexicon.word_lists import load_words, word_set
+from remanence.text.text import normalize_name
+
+SINGLE_VALUED = load_words("single_valued_predicates")
+"""Predicates of which a subject has one value at a time, so that a newer value replaces the older one.
+
+`works_at` is among them: most people have one employer ("also works at" makes no claim). What a subject can have
+several of (likes, has, speaks, visited, famous_for) is not. Each `favourite_…` is single-valued too; `claim_key` covers
+all of them.
+"""
+
+ATTRIBUTE_NOUNS = load_words("attribute_nouns")
+"""Last words of attributes with one value at a time: `rate_limit`, `log_retention`, `go_live`."""
+
+DATE_PREDICATES = load_words("date_predicates")
+"""Single-valued predicates whose value is a time: the time that a memory names is this value, not when the claim holds,
+which is from when it was told."""
+
+SINGLE_ROLES = load_words("single_roles")
+"""Last words of roles with one holder at a time: "the prime minister of Sweden", "the capital of Peru".
+
+They form predicates such as `prime_minister_of`, where the *object* is what has one value."""
+
+IMMUTABLE_PREDICATES = word_set("born_in born_on birthday died_in died_on created_by founded_by founded_in written_by")
+"""Single-valued predicates whose value never changes: of two values one is an error."""
+
+EVENT_PREDICATES = load_words("event_predicates")
+"""Predicates of single events: such a claim stays true."""
+
+STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at"}
+"""The state that follows an event: after moving to Porto, a person lives there."""
+
+_UNMARRIED = tuple("girlfriend_of boyfriend_of fiancé_of fiancée_of fiance_of fiancee_of dating".split())
+STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
+    "left": ("works_at", "studies_at"),
+    "moved_from": ("lives_in", "works_at"),
+    "broke_up_with": ("dating", "married_to", "engaged_to"),
+    "graduated_from": ("studies_at",),
+    "married_to": (*_UNMARRIED, "engaged_to"),
+    "engaged_to": ("girlfriend_of", "boyfriend_of"),
+}
+"""The states that an event ends: after leaving Google, a person no longer works there."""
+
+MUTUAL_PREDICATES = word_set("married_to engaged_to broke_up_with")
+"""Predicates that hold in both directions."""
+
+KIN_PREDICATES = frozenset(
+    f"{noun}_of"
+    for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father mum mom dad grandmother "
+    "grandfather husband wife brother_in_law sister_in_law".split()
+)
+"""Relationships that do not change into others."""
+
+_ACQUAINTANCE_PREDICATES = frozenset(
+    f"{noun}_of"
+    for noun in "friend colleague coworker boss manager neighbour neighbor flatmate roommate teacher doctor landlord "
+    "landlady coach mentor classmate therapist dog cat girlfriend boyfriend partner".split()
+)
+
+
+def claims_ended_by(claims: Iterable[Triple]) -> tuple[Triple, ...]:
+    """The states that these events end.
+
+    >>> [str(claim) for claim in claims_ended_by([Triple("Ana", "left", "IBM")])]
+    ['Ana —works_at→ IBM', 'Ana —studies_at→ IBM']
+    """
+    return tuple(
+        Triple(subject, state, other)
+        for claim in claims
+        for state in STATES_ENDED_BY_EVENT.get(claim.predicate, ())
+        for subject, other in (
+            [(claim.subject, claim.object), (claim.object, claim.subject)]
+            if claim.predicate in MUTUAL_PREDICATES
+            else [(claim.subject, claim.object)]
+        )
+    )
+
+
+_ROLE_SUFFIX = "_of"
+_FAVOURITE_PREFIX = "favourite_"
+
+
+def claim_key(claim: Triple) -> tuple[str, str] | None:
+    """The key of a single-valued claim, or None: two claims with the same key and different values disagree.
+
+    >>> claim_key(Triple("Alice", "lives_in", "Porto"))
+    ('lives_in', 'alice')
+    >>> claim_key(Triple("Tim Cook", "ceo_of", "Apple"))
+    ('ceo_of', 'apple')
+    >>> claim_key(Triple("Alice", "likes", "tea")) is None
+    True
+    """
+    predicate = claim.predicate
+    is_attribute = predicate.rpartition("_")[2] in ATTRIBUTE_NOUNS or predicate in DATE_PREDICATES
+    if is_attribute or predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE_PREFIX):
+        return predicate, normalize_name(claim.subject)
+    if _is_single_role(predicate):
+        return predicate, normalize_name(claim.object)
+    return None
+
+
+def is_date_predicate(predicate: str) -> bool:
+    """Whether the value is a time: `scheduled_for`, `release_date`.
+
+    >>> is_date_predicate("release_date"), is_date_predicate("release_notes")
+    (True, False)
+    """
+    return predicate in DATE_PREDICATES or predicate.endswith(("_date", "_deadline"))
+
+
+def claim_value(claim: Triple) -> str:
+    """The value that the claim gives its key: the object, or for a role its holder.
+
+    >>> claim_value(Triple("Alice", "lives_in", "Porto")), claim_value(Triple("Tim Cook", "ceo_of", "Apple"))
+    ('porto', 'tim cook')
+    """
+    return normalize_name(claim.subject if _is_single_role(claim.predicate) else claim.object)
+
+
+def _is_single_role(predicate: str) -> bool:
+    """Whether this is a role with one holder at a time: `ceo_of`, but not `sister_of`."""
+    if not predicate.endswith(_ROLE_SUFFIX) or predicate in SINGLE_VALUED:
+        return False
+    role = predicate.removesuffix(_ROLE_SUFFIX)
+    return role in ("head_of_state", "head_of_government") or (
+        role.rpartition("_")[2] in SINGLE_ROLES and not role.startswith(("former_", "vice_", "co_", "deputy_"))
+    )
+
+
+def exclude_each_other(one: str, other: str) -> bool:
+    """Whether no person has both relations to the same person, so that two people have one name.
+
+    >>> exclude_each_other("brother_of", "friend_of"), exclude_each_other("friend_of", "boss_of")
+    (True, False)
+    """
+    people = KIN_PREDICATES | _ACQUAINTANCE_PREDICATES
+    return one != other and one in people and other in people and not KIN_PREDICATES.isdisjoint((one, other))

@@ -1,0 +1,64 @@
+"""Which hits repeat another one: a fact beside the text it was found in, or the same statement told again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from remanence.schema import ASSISTANT, SELF, Hit, Memory
+from remanence.text.text import normalize_text, tokens
+
+FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
+"""Words that make no other statement: "The user told me" is the same as "I"."""
+_KEPT_WORDS = re.compile(
+    r"\b(?:no|not|never|without|cannot|\w+n['’]t|he|she|it|they|him|her|them|his|its|their)\b", re.IGNORECASE
+)
+"""Stop words that make another statement: negations, and pronouns of the third person."""
+
+
+def drop_repeated(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits without those that repeat an earlier one: a fact and the text it was found in, or the same statement of
+    the same person, at the same time if both have one."""
+    kept: list[Hit] = []
+    ids: set[str] = set()
+    sources: set[str] = set()
+    statements: dict[tuple[object, ...], list[Hit]] = {}
+    for hit in hits:
+        same = statements.setdefault(_statement(hit), [])
+        is_pair = hit.memory.id in sources or not ids.isdisjoint(hit.found_in)
+        if is_pair or any(_same_time(hit.memory, other.memory) for other in same):
+            continue
+        same.append(hit)
+        ids.add(hit.memory.id)
+        sources.update(hit.found_in)
+        kept.append(hit)
+    return kept
+
+
+def drop_derived(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits without the later one of a fact and the text it was found in."""
+    kept: list[Hit] = []
+    for hit in hits:
+        if not any(hit.memory.id in other.found_in or other.memory.id in hit.found_in for other in kept):
+            kept.append(hit)
+    return kept
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that make its statement, in order; negations and pronouns of the third person do."""
+    return [*tokens(text), *(word.lower().replace("’", "'") for word in _KEPT_WORDS.findall(text))]
+
+
+def _statement(hit: Hit) -> tuple[object, ...]:
+    """What a hit says, of whom, and whether it still holds."""
+    memory = hit.memory
+    speaker = memory.observed_by if memory.turn is None else memory.turn.speaker
+    words = tuple(word for word in content_words(memory.text) if word not in FILLER)
+    # "I" is the user, and so is "you" where the assistant speaks.
+    return words or normalize_text(memory.text), None if speaker in (SELF, ASSISTANT) else speaker, hit.current
+
+
+def _same_time(one: Memory, other: Memory) -> bool:
+    """Whether two memories may be of the same time. A chat turn has the time at which it was said."""
+    windows = [memory.valid for memory in (one, other) if memory.turn is None and memory.valid.has_bound]
+    return len(windows) < 2 or windows[0] == windows[1]

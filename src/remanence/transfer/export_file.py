@@ -1,0 +1,141 @@
+"""Export of spaces: every ledger entry with its time, as JSON lines. import_file.py reads it back.
+
+Entries are numbered from 1 in each space, and positions inside events are replaced by these numbers, so that
+the same entries make the same file whatever ledger they are in. The file has these lines:
+
+    {"remanence": "export", "version": 1, …}              the header
+    {"space": "users/bob", "lines": 2}                     for each space; "" is the one that was exported
+    {"at": …, "kind": "remembered", "event": {…}}          for each entry; times in microseconds since 1970
+    {"at": …, "kind": "remembered", "subject": "…"}        an entry whose text was erased
+    {"vectors": {"<hash of a text>": "<base64>", …}}       if vectors are exported
+    {"end": {"lines": …, "sha256": "…"}}                   see jsonlines.py, which also adds the checksums
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from base64 import b64encode
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from remanence.errors import LedgerUnavailable
+from remanence.ledger.codec import WRONG_TYPES, encode, find_damage, to_portable
+from remanence.schema import micros
+from remanence.schema.version import __version__
+from remanence.text.text import pluralize
+from remanence.transfer.jsonlines import JsonLinesWriter
+
+if TYPE_CHECKING:
+    from remanence.index.engine.engine import Engine
+    from remanence.ports import Progress
+
+EXPORT_VERSION = 1
+BATCH_SIZE = 1_000
+_VECTORS_PER_LINE = 200
+_MAX_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TransferReport:
+    """What was exported or imported: how many entries of which spaces, and how many vectors.
+
+    `digest` is the SHA-256 of the uncompressed lines. `problem` says why the vectors of an imported file were not used.
+    """
+
+    path: str
+    spaces: tuple[str, ...]
+    entries: int
+    vectors: int
+    digest: str
+    problem: str | None = None
+
+    def __str__(self) -> str:
+        spaces = self.spaces[0] if len(self.spaces) == 1 else f"{len(self.spaces)} spaces"
+        vectors = f", {self.vectors:,} vectors" if self.vectors else ""
+        problem = f"; {self.problem}" if self.problem else ""
+        return f"{self.path}: {pluralize(self.entries, 'entry', 'entries')} of {spaces}{vectors}{problem}"
+
+
+def export(
+    engine: Engine, root: str, spaces: Sequence[str], path: Path, *, vectors: bool, progress: Progress | None = None
+) -> TransferReport:
+    """Write these spaces, which are `root` or below it, to a file."""
+    ledger = engine.ledger
+    for _ in range(_MAX_TRIES):
+        head = ledger.head()  # entries that are added meanwhile are not exported
+        counts = {space: ledger.count(space, up_to=head) for space in spaces}
+        total, entry_count, vector_count = sum(counts.values()), 0, 0
+        with JsonLinesWriter(path) as file:
+            file.write(_dump(_header(engine, root, spaces, total, vectors)))
+            for space in spaces:
+                file.write(_dump({"space": space[len(root) + 1 :], "lines": counts[space]}))
+                for line in _entry_lines(engine, space, head):
+                    file.write(line)
+                    entry_count += 1
+                    if progress is not None and entry_count % BATCH_SIZE == 0:
+                        progress(entry_count, total)
+                for encoded in _encoded_vectors(engine, space) if vectors else ():
+                    file.write(_dump({"vectors": encoded}))
+                    vector_count += len(encoded)
+            # A text that was erased meanwhile may be in the file already: then the file is written again.
+            if not any(
+                entry.kind in ("erased", "emptied") for space in spaces for entry in ledger.read(space, after=head)
+            ):
+                return TransferReport(str(path), tuple(spaces), entry_count, vector_count, file.finish())
+    raise LedgerUnavailable(
+        f"memories were erased each of the {_MAX_TRIES} times that {path} was written, so nothing was exported. "
+        "Export again when nothing is being erased."
+    )
+
+
+def _header(engine: Engine, root: str, spaces: Sequence[str], total: int, vectors: bool) -> dict[str, Any]:
+    embedder = engine.embedder
+    model = {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+    return {
+        "remanence": "export",
+        "version": EXPORT_VERSION,
+        "release": __version__,
+        "ledger": engine.ledger_id(),
+        "space": root,
+        "spaces": len(spaces),
+        "lines": total,
+        "embedder": model if vectors else None,
+    }
+
+
+def _entry_lines(engine: Engine, space: str, head: int) -> Iterator[str]:
+    positions = array("q")
+    for entry in engine.ledger.read(space):
+        if entry.position > head:
+            return
+        positions.append(entry.position)
+        start = f'{{"at":{micros(entry.at)},"kind":{_dump(entry.kind)}'
+        if entry.event is None:
+            yield f'{start},"subject":{_dump(entry.subject)}}}'
+            continue
+        try:
+            event = to_portable(entry.event, lambda position: bisect_right(positions, position))
+        except WRONG_TYPES as error:
+            raise find_damage([entry]) or error from error
+        yield f'{start},"event":{encode(event)}}}'
+
+
+def _encoded_vectors(engine: Engine, space: str) -> Iterator[dict[str, str]]:
+    """The embeddings of the texts of a space in base64, as far as they exist, some at a time."""
+    with engine.open_index(space) as index:
+        hashes = index.embedded_text_hashes()
+    for begin in range(0, len(hashes), _VECTORS_PER_LINE):
+        some = hashes[begin : begin + _VECTORS_PER_LINE]
+        vectors = engine.ledger.vectors(space, engine.embedder.fingerprint, some, include_shared=True)
+        if vectors:
+            rows = {h: np.asarray(vectors[h], dtype="<f4") for h in some if h in vectors}
+            yield {h.hex(): b64encode(row.tobytes()).decode() for h, row in rows.items()}
+
+
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -1,0 +1,371 @@
+"""The formats that are tables of fields, and how their objects are taken apart.
+
+Names of fields are those of the programs: zep-cloud 4.0, graphiti-core 0.31, Letta agent files of 2025, Hindsight 1.1,
+the MCP memory server of 2026, Google Takeout.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from html.parser import HTMLParser
+from typing import Any
+
+from remanence.index.engine.identity import content_digest
+from remanence.transfer.imports.csv_rows import csv_rows
+from remanence.transfer.imports.langgraph import stored_item
+from remanence.transfer.imports.records import SkippedItem, as_list, as_mapping, as_text
+from remanence.transfer.imports.tables import Format, Row, Shape
+from remanence.transfer.imports.whatsapp import whatsapp_rows
+
+_LISTS_OF_ZEP = ("edges", "nodes", "episodes", "messages")
+
+
+def _zep_rows(found: Row) -> Iterator[Row]:
+    """The edges, nodes, episodes and messages of a graph; edges with the names of their nodes."""
+    nodes = [as_mapping(node) for node in as_list(found.get("nodes"))]
+    names = {node.get("uuid"): node.get("name") for node in nodes}
+    lists = [name for name in _LISTS_OF_ZEP if isinstance(found.get(name), list)]
+    for row in (row for name in lists for row in found[name]) if lists else [found]:
+        if not isinstance(row, Mapping):
+            continue
+        ends = {f"{end}_node_name": names.get(row.get(f"{end}_node_uuid")) for end in ("source", "target")}
+        yield {**{name: value for name, value in ends.items() if value}, **row}
+
+
+def _letta_rows(found: Row) -> Iterator[Row | SkippedItem]:
+    """The memory blocks and messages of an agent file. Ids in it count from 0 in each file."""
+    agents = [as_mapping(agent) for agent in as_list(found.get("agents")) or [found]]
+    if not any("agent_type" in agent for agent in agents):
+        return
+    blocks = as_list(found.get("blocks")) or as_list(found.get("core_memory"))
+    name = as_text(agents[0].get("name")) or "agent"
+    for block in (as_mapping(block) for block in (*blocks, *as_list(agents[0].get("memory_blocks")))):
+        label = as_text(block.get("label")) or "memory"
+        yield {**block, "id": f"{name}/{label}", "agent": name, "tags": ["letta-block", label]}
+    for agent in agents:
+        name = as_text(agent.get("name")) or "agent"
+        for message in (as_mapping(message) for message in as_list(agent.get("messages"))):
+            role, text, at = as_text(message.get("role")), _letta_text(message), message.get("created_at")
+            if role not in ("user", "assistant"):
+                yield SkippedItem(f"{name}: {role or 'message'}", "a message of the system or of a tool")
+            elif not text:
+                yield SkippedItem(f"{name}: {role}", "a call of a tool, or an event")
+            else:
+                said_id = content_digest(name, role, at, text)
+                yield {"id": said_id, "role": role, "said": text, "created_at": at, "agent": name}
+
+
+def _letta_text(message: Row) -> str:
+    """What was said. Older agents answer by a call of `send_message`, and users' messages are JSON."""
+    for call in (as_mapping(call) for call in as_list(message.get("tool_calls"))):
+        function = as_mapping(call.get("function"))
+        if function.get("name") == "send_message":
+            return as_text(_json_object(function.get("arguments")).get("message"))
+    content = message.get("content") if message.get("content") is not None else message.get("text")
+    parts = [as_mapping(part).get("text") for part in as_list(content)] or [content]
+    text = "\n\n".join(part for part in map(as_text, parts) if part)
+    wrapped = _json_object(text)
+    if "type" in wrapped and "time" in wrapped:
+        return as_text(wrapped.get("message")) if wrapped["type"] == "user_message" else ""
+    return "" if as_list(message.get("tool_calls")) else text
+
+
+def _json_object(text: object) -> Mapping[str, Any]:
+    try:
+        return as_mapping(json.loads(text)) if isinstance(text, str) and text.lstrip()[:1] == "{" else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _hindsight_rows(found: Row) -> Iterator[Row | SkippedItem]:
+    """The facts and chunks of a document of a transfer archive, or the items of `memories/list`."""
+    if "facts" not in found:
+        for item in map(as_mapping, as_list(found.get("items")) or [found]):
+            if item.get("state") == "invalidated" and "fact_type" in item:
+                yield SkippedItem(as_text(item.get("text")), "a fact that was withdrawn in Hindsight")
+            else:
+                yield item
+        return
+    document = as_text(found.get("id")) or "document"
+    for number, fact in enumerate(map(as_mapping, as_list(found["facts"]))):
+        yield {"document_id": document, "id": f"{document}:{number}", **fact, "created": found.get("created_at")}
+    whole = [{"chunk_text": found.get("original_text"), "chunk_index": 0}]
+    for chunk in map(as_mapping, as_list(found.get("chunks")) or whole):
+        yield {
+            "id": f"{document}:chunk:{chunk.get('chunk_index')}",
+            "chunk_text": chunk.get("chunk_text") or "",
+            "document_id": document,
+            "created": found.get("created_at"),
+            "tags": found.get("tags"),
+        }
+
+
+def _server_memory_rows(found: Row) -> Iterator[Row]:
+    """An observation each, with the name of what it is about; or a relation as a sentence."""
+    if found.get("type") == "entity":
+        name = as_text(found.get("name"))
+        for observation in map(as_text, as_list(found.get("observations"))):
+            spoken = f"{_spoken(name)}: {observation}" if observation else ""
+            yield {**found, "text": spoken, "entities": [_spoken(name)], "id": content_digest(name, observation)}
+    else:
+        parts = [as_text(found.get(name)) for name in ("from", "relationType", "to")]
+        said = [_spoken(part) for part in parts]
+        yield {**found, "text": " ".join(said) if all(parts) else "", "id": content_digest(*parts)} | dict(
+            zip(("subject", "predicate", "object"), (said[0], parts[1], said[2]), strict=True)
+        )
+
+
+def _spoken(name: str) -> str:
+    """A name without the underscores that the server asks for."""
+    return name.replace("_", " ")
+
+
+def _gemini_rows(found: Row) -> Iterator[Row | SkippedItem]:
+    """The prompt and the answer of an activity. Takeout has no conversations: an activity is one of its own."""
+    title, at = as_text(found.get("title")).strip(), found.get("time")
+    html = "\n".join(as_text(as_mapping(item).get("html")) for item in as_list(found.get("safeHtmlItem"))).strip()
+    prompt = title.removeprefix("Prompted ")
+    if "Gemini" not in " ".join(map(str, (found.get("header"), *as_list(found.get("products"))))):
+        yield SkippedItem(title, "an activity of another product")
+    elif prompt == title and not html:  # in other languages the title is the prompt, and there is an answer
+        yield SkippedItem(title, "an activity without a prompt")
+    else:
+        urls = [as_text(as_mapping(detail).get("url")) for detail in as_list(found.get("details"))]
+        chat = next((url.rpartition("/")[2] for url in urls if "/app/" in url), str(at))
+        for file in as_list(found.get("attachedFiles")):
+            yield SkippedItem(str(file), "an attached file")
+        common = {"title": title, "time": at, "chat": chat, "header": found.get("header")}
+        yield {**common, "role": "user", "said": prompt}
+        if html:
+            yield {**common, "role": "assistant", "said": _text_of_html(html)}
+
+
+class _TextOfHtml(HTMLParser):
+    """Collects the text of HTML; blocks begin on a line of their own."""
+
+    _BLOCKS = frozenset("p div br li ul ol pre tr table blockquote h1 h2 h3 h4 h5 h6 hr".split())
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag in self._BLOCKS:
+            self.parts.append("\n- " if tag == "li" else "\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._BLOCKS:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+
+def _text_of_html(html: str) -> str:
+    parser = _TextOfHtml()
+    parser.feed(html)
+    parser.close()
+    lines = (line.strip() for line in "".join(parser.parts).split("\n"))
+    return "\n".join(line for line in lines if line and line != "-")
+
+
+def _langgraph_rows(found: Row) -> Iterable[Row]:
+    return [as_mapping(item) for item in as_list(found.get("items"))] or [found]
+
+
+_TEXT = "text content memory message note fact body"
+_TIME = "now time date timestamp datetime created_at"
+_PERSON = "speaker author sender from name"
+FORMATS = (
+    Format(
+        "zep",
+        "Zep or Graphiti graph",
+        (
+            Shape(
+                "fact uuid",
+                text="fact",
+                now="created_at reference_time",
+                valid_from="valid_at",
+                valid_until="invalid_at expired_at",
+                subject="source_node_name",
+                predicate="name",
+                object="target_node_name",
+                owner="group_id user_uuid graph_uuid",
+                meta="attributes",
+            ),
+            Shape(
+                "content role uuid",
+                text="content",
+                now="reference_time created_at",
+                speaker="name role_name",
+                role="role_type role",
+                conversation="thread_uuid session_id",
+                owner="group_id user_uuid",
+                is_turn=True,
+            ),
+            Shape(
+                "content uuid created_at",
+                text="content",
+                now="reference_time valid_at created_at",
+                source="source_description document_id name",
+                owner="group_id user_uuid graph_uuid",
+            ),
+            Shape(
+                "summary uuid name",
+                text="summary",
+                now="created_at",
+                entities="name",
+                tags="labels",
+                owner="group_id user_uuid graph_uuid",
+            ),
+        ),
+        rows=_zep_rows,
+        sure=1,
+    ),
+    Format(
+        "letta",
+        "Letta agent file",
+        (
+            Shape("label value", text="value", now="updated_at", source="agent", tags="tags", meta="label description"),
+            Shape("role said agent", text="said", now="created_at", role="role", conversation="agent", is_turn=True),
+        ),
+        files=r"\.af$",
+        rows=_letta_rows,
+    ),
+    Format(
+        "hindsight",
+        "Hindsight export",
+        (
+            Shape(
+                "text fact_type",
+                text="text",
+                id="source_id id",
+                now="mentioned_at created_at created event_date date",
+                valid_from="occurred_start",
+                valid_until="occurred_end",
+                kind="fact_type",
+                kinds={"world": "semantic", "experience": "episode", "observation": "viewpoint"},
+                source="document_id",
+                entities="entities",
+                tags="tags",
+                meta="context metadata",
+            ),
+            Shape(
+                "text proof_count",
+                text="text",
+                kinds={"": "viewpoint"},
+                id="source_id id",
+                now="mentioned_at created_at",
+                valid_from="occurred_start",
+                valid_until="occurred_end",
+                tags="tags",
+            ),
+            Shape("chunk_text document_id", text="chunk_text", now="created", source="document_id", tags="tags"),
+        ),
+        files=r"(^|/)(documents/\d+|observations)\.json$",
+        rows=_hindsight_rows,
+    ),
+    Format(
+        "server-memory",
+        "MCP memory server file",
+        (
+            Shape("text entityType", text="text", entities="entities", meta="name entityType"),
+            Shape(
+                "text relationType",
+                text="text",
+                subject="subject",
+                predicate="predicate",
+                object="object",
+                meta="from to",
+            ),
+        ),
+        rows=_server_memory_rows,
+    ),
+    Format(
+        "gemini",
+        "Gemini export",
+        (
+            Shape(
+                "said title time header",
+                text="said",
+                id="none",
+                now="time",
+                role="role",
+                conversation="chat",
+                is_turn=True,
+            ),
+        ),
+        files=r"(^|/)My ?Activity\.json$",
+        rows=_gemini_rows,
+    ),
+    Format(
+        "langgraph",
+        "LangGraph store",
+        (Shape("namespace key value", text="value"),),
+        rows=_langgraph_rows,
+        item=stored_item,
+    ),
+    Format(
+        "whatsapp",
+        "WhatsApp chat",
+        (
+            Shape(
+                "said time speaker",
+                text="said",
+                id="id",
+                now="time",
+                speaker="speaker",
+                conversation="chat",
+                is_turn=True,
+            ),
+        ),
+        files=r"\.txt$",
+        parse=whatsapp_rows,
+    ),
+    Format(
+        "csv",
+        "CSV file",
+        (
+            Shape(
+                "is_turn",
+                text=_TEXT,
+                id="id key uuid",
+                now=_TIME,
+                speaker=_PERSON,
+                role="role",
+                conversation="conversation thread chat session channel",
+                tags="tags labels",
+                owner="user_id user",
+                is_turn=True,
+            ),
+            Shape(
+                "is_memory",
+                text=_TEXT,
+                id="id key uuid",
+                now=_TIME,
+                valid_from="valid_from",
+                valid_until="valid_until",
+                expires_at="expires_at",
+                importance="importance",
+                confidence="confidence",
+                kind="kind",
+                kinds={"episode": "episode", "semantic": "semantic", "viewpoint": "viewpoint"},
+                source="source url title",
+                tags="tags labels",
+                entities="entities",
+                subject="subject",
+                predicate="predicate",
+                object="object",
+                owner="user_id user",
+            ),
+        ),
+        files=r"\.[ct]sv$",
+        parse=csv_rows,
+    ),
+)
+
+
+def is_known_row(found: Row) -> bool:
+    """Whether an object of a JSON file is certainly of one of these formats."""
+    return any(table.knows(found) for table in FORMATS)

@@ -1,0 +1,291 @@
+"""Writes the records of a source to a space, in batches.
+
+A record is known by its key. One that was imported before is skipped, also if its memory was changed or forgotten here
+since; one that has changed in its source becomes a new version. So an import that was interrupted is run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from remanence.errors import InvalidInput
+from remanence.index.engine.identity import content_digest, key_identity
+from remanence.index.engine.inputs import child_name
+from remanence.remember import validate
+from remanence.remember.append import append
+from remanence.remember.prepare import PreparedVersion, prepare, prepare_turns
+from remanence.text.text import truncate
+from remanence.transfer.imports.records import Record, SkippedItem, Source
+
+if TYPE_CHECKING:
+    from remanence.index.engine.engine import Engine
+    from remanence.index.index import Index
+    from remanence.ports import Progress
+
+IMPORTED_FIELD = "imported"
+"""The field of `Memory.meta` that says where a memory was imported from."""
+_BATCH = 500
+_EXAMPLES, _REASONS, _LISTED = 3, 100, 10
+_FORGOTTEN = "a memory that was imported before and forgotten here since"
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedGroup:
+    """Things of a source that were not imported for one reason, with some of them as examples."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", ..." if self.count > len(self.examples) else ""
+        return f"{self.count:>7,}  {self.reason}: {', '.join(self.examples)}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did. Printed, it says what was not imported, and why.
+
+    `added`, `changed` and `unchanged` count memories: new ones, those with a new version, and those imported before.
+    `spaces` counts the first two by space. `complete` is False if a part of the source could not be read. `kinds` and
+    `speakers` count all of them, "turn" for the turns of chats; `first` and `last` are the oldest and newest time.
+    With `dry_run`, nothing was written.
+    """
+
+    path: str
+    kind: str
+    added: int
+    changed: int
+    unchanged: int
+    spaces: Mapping[str, int]
+    skipped: tuple[SkippedGroup, ...]
+    complete: bool = True
+    dry_run: bool = False
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    speakers: Mapping[str, int] = field(default_factory=dict)
+    first: datetime | None = None
+    last: datetime | None = None
+
+    @property
+    def skipped_count(self) -> int:
+        """How many things were not imported."""
+        return sum(group.count for group in self.skipped)
+
+    def __str__(self) -> str:
+        would_be = "would be " if self.dry_run else ""
+        numbers = [f"{self.added:,} {'memory' if self.added == 1 else 'memories'} {would_be}added"]
+        numbers += [f"{self.changed:,} {would_be}changed"] if self.changed else []
+        numbers += [f"{self.unchanged:,} imported before"] if self.unchanged else []
+        lines = [f"{self.path} ({self.kind}): {', '.join(numbers)}"]
+        if self.dry_run:
+            lines += [f"{name}: {_listed(counts)}" for name, counts in self._counted() if counts]
+            lines += [f"dates: {self.first:%Y-%m-%d} to {self.last:%Y-%m-%d}"] if self.first and self.last else []
+        if len(self.spaces) > 1:
+            lines += [f"{count:>7,}  in {space}" for space, count in self.spaces.items()]
+        if self.skipped:
+            lines += [f"not imported: {self.skipped_count:,}", *map(str, self.skipped)]
+        return "\n".join(lines)
+
+    def _counted(self) -> tuple[tuple[str, Mapping[str, int]], ...]:
+        return ("kinds", self.kinds), ("speakers", self.speakers)
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    shown = sorted(counts.items(), key=lambda item: -item[1])
+    more = ", ..." if len(shown) > _LISTED else ""
+    return ", ".join(f"{name} {count:,}" for name, count in shown[:_LISTED]) + more
+
+
+def import_source(
+    engine: Engine,
+    source: Source,
+    space: str,
+    *,
+    user: str | None,
+    users: Literal["separate", "together"] | None,
+    progress: Progress | None,
+    dry_run: bool = False,
+) -> ImportReport:
+    """Import a source into a space, or into one below it for each owner; or only say what would be imported.
+
+    Raises:
+        InvalidInput: The source has the memories of several users, and it is not said which to take; or it has a line
+            that cannot be read, and is not one that is read as far as it goes.
+    """
+    check_source(source, user, users)
+    run = _Import(engine, engine.now(), dry_run)
+    separate = users == "separate"
+    batch: dict[str, Record] = {}
+    group_key: tuple[str, bool] = ("", False)
+    for number, item in enumerate(source.read()):
+        if progress is not None and number % _BATCH == 0:
+            progress(*source.progress())
+        if isinstance(item, SkippedItem):
+            run.skip(item)
+        elif user is not None and user not in _names(item.owner):
+            run.skip(SkippedItem("/".join(item.owner) or item.key, "it belongs to another user"))
+        else:
+            try:
+                here = child_name(space, item.owner) if separate and item.owner else space, item.is_turn
+            except InvalidInput as error:
+                run.skip(SkippedItem(item.key, str(error)))
+                continue
+            if here != group_key or len(batch) >= _BATCH or item.key in batch:
+                run.write([*batch.values()], *group_key)
+                batch, group_key = {}, here
+            batch[item.key] = item
+    run.write([*batch.values()], *group_key)
+    if progress is not None:
+        _, total = source.progress()
+        progress(total, total)
+    return run.report(source)
+
+
+def check_source(source: Source, user: str | None, users: str | None) -> None:
+    """Refuse a source with a bad line, or with the memories of several users unless it is said which to take."""
+    source.check()
+    if users not in (None, "separate", "together") or (user is not None and users is not None):
+        raise InvalidInput(f"users={users!r} is not 'separate' or 'together', or user={user!r} is given as well.")
+    if users is not None:
+        return
+    owners = dict.fromkeys(source.owners())
+    names = ", ".join(repr(_names(owner)[0]) for owner in islice(owners, 5)) + (", ..." if len(owners) > 5 else "")
+    if user is not None and not any(user in _names(owner) for owner in owners):
+        raise InvalidInput(f"{source.path} has nothing of the user {user!r}. It has memories of {names or 'no user'}.")
+    if user is None and len(owners) > 1:
+        raise InvalidInput(
+            f"{source.path} has the memories of {len(owners):,} users or namespaces ({names}), and who may read a "
+            "space "
+            "reads all of it. Give user= (--user) to import one of them, users='separate' (--users separate) for a "
+            "space of its own for each, or 'together' for one space."
+        )
+
+
+def _names(owner: tuple[str, ...]) -> tuple[str, ...]:
+    """What an owner may be called: bob, or work/bob, or one part of it."""
+    return "/".join(owner).removeprefix("users/"), *(part for part in owner if part != "users")
+
+
+@dataclass
+class _Group:
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+class _Import:
+    """One import: what it has written and left out so far."""
+
+    def __init__(self, engine: Engine, now: datetime, dry_run: bool) -> None:
+        self._engine, self._now, self._dry_run = engine, now, dry_run
+        self._planned: set[tuple[str, str]] = set()
+        self._kinds: dict[str, int] = {}
+        self._speakers: dict[str, int] = {}
+        self._times: list[datetime] = []
+        self._added = self._changed = self._unchanged = 0
+        self._spaces: dict[str, int] = {}
+        self._groups: dict[str, _Group] = {}
+        self._complete = True
+
+    def skip(self, item: SkippedItem) -> None:
+        self._complete = self._complete and not item.is_damage
+        known = item.reason in self._groups or len(self._groups) < _REASONS
+        group = self._groups.setdefault(item.reason if known else "other reasons", _Group())
+        group.count += 1
+        where = truncate(" ".join(item.location.split()), 60)
+        if len(group.examples) < _EXAMPLES and where not in group.examples:
+            group.examples.append(where)
+
+    def write(self, records: Sequence[Record], space: str, is_turn: bool) -> None:
+        """Write those of the records that are new or have changed."""
+        if not records:
+            return
+        prepared: list[PreparedVersion] = []
+        with self._engine.open_index(space) as index:
+            for record in records:
+                versions = self._versions(record, index)
+                try:
+                    made = [self._prepared(record.key, fields, is_turn) for fields in versions]
+                except InvalidInput as error:
+                    self.skip(SkippedItem(record.key, str(error)))
+                    continue
+                prepared += filter(None, made)
+                if made and (space, record.key) not in self._planned:
+                    is_new = index.catalog.find_by_identity(key_identity(record.key)) is None
+                    self._added += is_new
+                    self._changed += not is_new
+                    self._spaces[space] = self._spaces.get(space, 0) + 1
+                    self._count(record)
+                if self._dry_run:
+                    self._planned.add((space, record.key))
+        if prepared:
+            append(self._engine, space, prepared)
+
+    def _count(self, record: Record) -> None:
+        kind = "turn" if record.is_turn else str(record.fields.get("kind") or "memory")
+        self._kinds[kind] = self._kinds.get(kind, 0) + 1
+        named = (record.fields.get(name) for name in ("speaker", "role", "observed_by"))
+        if speaker := next(filter(None, named), None):
+            self._speakers[speaker] = self._speakers.get(speaker, 0) + 1
+        at = record.fields.get("time") or record.fields.get("now")
+        if isinstance(at, datetime):
+            self._times = [min([*self._times, at]), max([*self._times, at])]
+
+    def _versions(self, record: Record, index: Index) -> list[Mapping[str, Any]]:
+        """The versions of a record that are to be written."""
+        kind = record.key.partition(":")[0]
+        current = _with_origin(record.fields, kind)
+        number = index.catalog.find_by_identity(key_identity(record.key))
+        if number is None:
+            return [*(_with_origin(fields, kind) for fields in record.previous_versions), current]
+        known = index.latest_version(index.catalog.ids[number])
+        if known is not None and known.meta.get(IMPORTED_FIELD) == current["meta"][IMPORTED_FIELD]:
+            self._unchanged += 1
+        elif not index.catalog.hidden.is_visible(number, index.catalog.position):
+            self.skip(SkippedItem(record.key, _FORGOTTEN))
+        else:
+            return [current]
+        return []
+
+    def _prepared(self, key: str, fields: Mapping[str, Any], is_turn: bool) -> PreparedVersion | None:
+        """A version that is ready to be written; in a dry run it is checked only."""
+        given = {**fields, "key": key}
+        if is_turn:
+            turn = validate.parse_turn(given)
+            return None if self._dry_run else prepare_turns(self._engine, [turn], self._now)[0]
+        draft = validate.parse_draft(given)
+        return None if self._dry_run else prepare(self._engine, draft, self._now)
+
+    def report(self, source: Source) -> ImportReport:
+        groups = [SkippedGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]
+        groups.sort(key=lambda group: -group.count)
+        numbers = self._added, self._changed, self._unchanged
+        first, last = (self._times[0], self._times[-1]) if self._times else (None, None)
+        return ImportReport(
+            source.path,
+            source.kind,
+            *numbers,
+            self._spaces,
+            tuple(groups),
+            self._complete,
+            dry_run=self._dry_run,
+            kinds=self._kinds,
+            speakers=self._speakers,
+            first=first,
+            last=last,
+        )
+
+
+def _with_origin(fields: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The fields with their digest. The time of a note is not part of it, as copying a file changes its time."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    content = content_digest(*(_plain(given[name]) for name in sorted(given) if name != "now"))
+    return {**given, "meta": {**given.get("meta", {}), IMPORTED_FIELD: {"from": kind, "digest": content}}}
+
+
+def _plain(value: Any) -> Any:
+    """A value that a digest can be made of."""
+    return value.isoformat() if isinstance(value, datetime) else value
