@@ -40,5 +40,5 @@ def letter_triples(profiles: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    target = Path(__file__).parents[1] / "src" / "remanence" / "language" / "lexicon" / "letter_triples.txt"
+    target = Path(__file__).parents[1] / "src" / "remanence" / "text" / "lexicon" / "letter_triples.txt"
     target.write_text("\n".join(letter_triples(Path(sys.argv[1]))) + "\n", "utf-8")

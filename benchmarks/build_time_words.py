@@ -49,5 +49,5 @@ def tells(word: str) -> bool:
 
 
 if __name__ == "__main__":
-    target = Path(__file__).parents[1] / "src" / "remanence" / "language" / "temporal" / "time_words.txt"
+    target = Path(__file__).parents[1] / "src" / "remanence" / "text" / "temporal" / "time_words.txt"
     target.write_text("\n".join(time_words()) + "\n", "utf-8")

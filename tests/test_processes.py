@@ -228,7 +228,7 @@ def test_what_a_killed_process_did_not_embed_is_embedded_by_others(home: Path, m
     from before that is as good as a new one."""
     monkeypatch.setattr("remanence.index.engine.erasure_cleanup.POLL_SECONDS", 0.05)
     with monkeypatch.context() as killed:
-        for module in ("api.facets.entity_facet", "index.engine.erasure_cleanup"):
+        for module in ("space.facets.entity_facet", "index.engine.erasure_cleanup"):
             killed.setattr(f"remanence.{module}.embed_descriptions", lambda *_: None)
         with remanence.open(home, embedder=HashingEmbedder()) as space:
             space.add("AlphaOne makes bread.")
