@@ -356,7 +356,7 @@ def test_an_id_that_nothing_has(lived_in: Space) -> None:
     """`get` knows of none; the verbs that change something refuse."""
     assert lived_in.get("no-such-id") is None
     for verb in ("forget", "unforget", "erase"):
-        refused(lambda space, verb=verb: getattr(space, verb)("no-such-id"), lived_in, "'no-such-id'", "Ids come")
+        refused(lambda space, verb=verb: getattr(space, verb)("no-such-id"), lived_in, "'no-such-id'", "Ids are those")
 
 
 def test_a_reason_that_is_no_text(lived_in: Space) -> None:

@@ -272,14 +272,14 @@ class TestPictures:
     def test_a_timeline_of_the_whole_space(self, space: Space, told: list[Memory], tmp_path: Path) -> None:
         """The relations learned last, and how many more there are."""
         drawn = space.graph.show_timeline()
-        assert drawn.title == "A timeline of 4 relations"
+        assert drawn.title == "A timeline of 3 relations"
         svg = space.graph.save_timeline(None, tmp_path / "all.svg").read_text("utf-8")
         assert "Ana lives_in Porto" in svg
         assert "Ana lives_in Rome" in svg
         for number in range(70):
             space.graph.relate(f"Person {number}", "likes", "tea")
         assert (
-            space.graph.show_timeline().title == "A timeline of 60 relations, the last learned; 14 more are not shown"
+            space.graph.show_timeline().title == "A timeline of 60 relations, the last learned; 13 more are not shown"
         )
 
 

@@ -201,7 +201,7 @@ class TestStats:
         assert found.memories == {"current": 2, "superseded": 1, "expired": 1, "forgotten": 1, "erased": 1}
         assert (found.total, found.versions, found.entries) == (6, 6, 10)
         assert sum(found.kinds.values()) == 2
-        assert (found.relations, found.links) == (2, 1)
+        assert (found.relations, found.links) == (1, 1)
         assert found.entities == len(space.entities.list())
         assert (found.embedder, found.dimension) == ("hashing-64", 64)
         assert found.first_recorded_at is not None
