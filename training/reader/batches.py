@@ -34,6 +34,9 @@ NOTHING_TOLD, DROPPED, KEPT = 0.05, 0.1, 0.7
 """The share of lists without all lines that tell what is asked; of lines that are left out; and of those that answer
 which are kept even so."""
 REORDERED, NOISE = 0.25, 3
+REDATED = 0.6
+"""The share of lists whose lines get each other's days, where only one tells what is asked: what is old holds as long
+as nothing replaces it."""
 WITH_FOREIGN, MOST_FOREIGN = 0.35, 6
 """The share of lists that are mixed with lines of another one, and how many of these. In a space notes stand beside
 chats: who says something, and that nobody is named, must not tell which of them answers."""
@@ -49,6 +52,8 @@ class Drawn(NamedTuple):
     """The lines whose days they have: for a line of another list, one of this."""
     ranks: Sequence[int | None]
     """Their ranks by the signals, or None for a list in which they are not told."""
+    own: NDArray[np.bool_]
+    """Which are of this list."""
 
 
 class Batch(NamedTuple):
@@ -92,9 +97,24 @@ class Lists:
         """The lines of a list, by rank."""
         return np.arange(self.begin[number], self.begin[number + 1])
 
-    def draw(self, number: int, rows: NDArray[np.int64], *, show_ranks: bool = True) -> Drawn:
+    def draw(
+        self,
+        number: int,
+        rows: NDArray[np.int64],
+        dated_as: NDArray[np.int64] | None = None,
+        *,
+        show_ranks: bool = True,
+    ) -> Drawn:
         """Some lines of a list, in the order they were told."""
-        return self.in_order(Drawn(number, rows, rows, self.ranks(number, rows - self.begin[number], show_ranks)))
+        ranks = self.ranks(number, rows - self.begin[number], show_ranks)
+        return self.in_order(
+            Drawn(number, rows, rows if dated_as is None else dated_as, ranks, np.ones(len(rows), np.bool_))
+        )
+
+    def may_be_redated(self, number: int, rows: NDArray[np.int64]) -> bool:
+        """Whether the lines could have been told on other days: at most one tells what is asked, and of now."""
+        arrays = self.arrays
+        return bool(self.tells[rows].sum() <= 1 and arrays["day"][rows].max() <= arrays["moment"][number])
 
     def ranks(self, number: int, ranks: Iterable[int], show_ranks: bool) -> list[int | None]:
         """Ranks, if those of the list are told."""
@@ -104,7 +124,8 @@ class Lists:
     def in_order(self, drawn: Drawn) -> Drawn:
         """Lines in the order they were told."""
         order = np.argsort(self.arrays["day"][drawn.dated_as], kind="stable")
-        return Drawn(drawn.number, drawn.rows[order], drawn.dated_as[order], [drawn.ranks[n] for n in order])
+        ranks = [drawn.ranks[n] for n in order]
+        return Drawn(drawn.number, drawn.rows[order], drawn.dated_as[order], ranks, drawn.own[order])
 
     def join(self, drawn: Drawn) -> ListTokens:
         """A list as one text; its lines have to be in order."""
@@ -129,7 +150,7 @@ class Lists:
         marks, real, taught = torch.zeros(size, dtype=torch.long), torch.zeros(size), torch.zeros(size)
         answers, tells, replaced = torch.zeros(size), torch.zeros(size), torch.full(size, -1.0)
         for place, (tokens, each) in enumerate(zip(joined, drawn, strict=True)):
-            own, lines = each.rows == each.dated_as, slice(1, len(each.rows) + 1)
+            own, lines = each.own, slice(1, len(each.rows) + 1)
             marks[place, : lines.stop], real[place, : lines.stop] = torch.tensor(tokens.marks), 1
             taught[place, lines] = torch.from_numpy((own & ~self.arrays["made"][each.rows]).astype(np.float32))
             for label, values, none in (
@@ -164,25 +185,34 @@ class RandomBatches(IterableDataset[Batch]):
                 if len(rows) < 2:
                     continue
                 show = rng.random() > NO_RANKS
+                dated_as = rows
+                if rng.random() < REDATED and self._lists.may_be_redated(number, rows):
+                    dated_as = rng.permutation(rows)
                 if rng.random() < WITH_FOREIGN:
                     other = int(rng.choice(members[names[rng.choice(len(names), p=odds)]]))
-                    drawn.append(self._with_foreign(number, rows, other, rng, show))
+                    drawn.append(self._with_foreign(number, rows, dated_as, other, rng, show))
                 else:
-                    drawn.append(self._lists.draw(number, rows, show_ranks=show))
+                    drawn.append(self._lists.draw(number, rows, dated_as, show_ranks=show))
             yield self._lists.batch(drawn)
 
     def _with_foreign(
-        self, number: int, rows: NDArray[np.int64], other: int, rng: np.random.Generator, show_ranks: bool
+        self,
+        number: int,
+        rows: NDArray[np.int64],
+        own_days: NDArray[np.int64],
+        other: int,
+        rng: np.random.Generator,
+        show_ranks: bool,
     ) -> Drawn:
         """Lines of a list among some of another one, on days of its own. They answer nothing here."""
         lists, worlds = self._lists, self._lists.arrays["world"]
         foreign = lists.rows(other) if worlds[other] != worlds[number] else lists.rows(number)[:0]
         foreign = rng.permutation(foreign)[: int(rng.integers(1, MOST_FOREIGN + 1))]
-        mixed, dated_as = np.concatenate([rows, foreign]), np.concatenate([rows, rng.choice(rows, len(foreign))])
+        mixed, dated_as = np.concatenate([rows, foreign]), np.concatenate([own_days, rng.choice(rows, len(foreign))])
         places = np.concatenate([np.arange(len(rows)), rng.uniform(0, len(rows), len(foreign))])
         order = np.argsort(places, kind="stable")[:MAX_LINES]
         ranks = lists.ranks(number, range(len(order)), show_ranks)
-        return lists.in_order(Drawn(number, mixed[order], dated_as[order], ranks))
+        return lists.in_order(Drawn(number, mixed[order], dated_as[order], ranks, order < len(rows)))
 
     def _some_rows(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Some lines of a list, most of the first ones; now and then none that tells what is asked."""

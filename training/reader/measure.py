@@ -45,7 +45,7 @@ def _add_batch(
     choice, *others = (each.float() for each in model(batch.ids, batch.mask, batch.kinds, batch.marks))
     chosen = torch.softmax(choice + (batch.real - 1) * 1e4, -1).cpu().numpy()
     tells, holds, replaced = (torch.sigmoid(each).cpu().numpy() for each in others)
-    for place, (number, rows, _, _) in enumerate(drawn):
+    for place, (number, rows, *_) in enumerate(drawn):
         marks = slice(1, len(rows) + 1)
         right, known = lists.answers[rows] == 1, lists.replaced[rows]
         found["answerable"].append((1 - chosen[place, 0], lists.arrays["answerable"][number]))

@@ -9,6 +9,7 @@ A hit that a later one replaces is marked, and stays findable: nothing is closed
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -41,6 +42,7 @@ _OTHER_PERSON, _USER = 0.2, 0.02
 """The factors for the probabilities of memories about another person than the one a question means; the second one for
 memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
 serve her?"."""
+_CODE = re.compile(r"\b[A-Za-z]+[-_#/]?\d{2,}[\w-]*")
 _OTHER_TIME = 0.01
 """The factor for the probabilities of what is closed, and of events of another time than the one a question names."""
 
@@ -77,7 +79,7 @@ def order_by_reading(
     trusted more comes before what is trusted less.
     """
     first, unread = hits[: len(told_at)], hits[len(told_at) :]
-    name_factors = _name_factors(first, parsed)
+    name_factors = map(min, _name_factors(first, parsed), _code_factors(first, parsed))
     read = [
         _read_hit(hit, told, parsed, name_factor, *probabilities)
         for hit, told, name_factor, *probabilities in zip(first, told_at, name_factors, *reading[:4], strict=True)
@@ -157,6 +159,18 @@ def _name_factors(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float]:
             own_words = own_words.difference(*map(tokens, named_words))
         factors.append(_OTHER_PERSON if any(own_words <= other for other in alike) else 1.0)
     return factors
+
+
+def _code_factors(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float]:
+    """The factors for the probabilities of memories without the code that a question names, if others have it: order
+    ZX-4417 is not ZX-4714."""
+    asked = _codes(parsed.text)
+    has_one = [bool(asked & _codes(hit.memory.text)) for hit in hits] if asked else []
+    return [1.0 if one else _OTHER_PERSON for one in has_one] if any(has_one) else [1.0] * len(hits)
+
+
+def _codes(text: str) -> set[str]:
+    return {code.casefold() for code in _CODE.findall(text)}
 
 
 def _person_factor(memory: Memory, referent: Referent) -> float:
