@@ -114,10 +114,7 @@ class Lists:
         return join_list(
             self._text(arrays["question"][number]),
             self._text(arrays["asked_on"][number]),
-            [
-                self._text(day) + self._text(arrays["text"][row])
-                for day, row in zip(day_texts, drawn.rows, strict=True)
-            ],
+            [self._text(day) + self._text(arrays["text"][row]) for day, row in zip(day_texts, drawn.rows, strict=True)],
             drawn.ranks,
             told,
             self._special,

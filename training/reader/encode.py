@@ -33,8 +33,9 @@ WRITTEN_SETS = ("worlds", "talks", "team", "revoked", "projects", "chat", "stand
 """Our own sets, of which one world in twelve measures and is not trained on."""
 NO_DAY = -1
 TYPES = {
-    "question": "i4", "asked_on": "i4", "moment": "i4", "begin": "i4", "set": "i2", "world": "i4", "wanted": "i2", "measured": "?",
-    "answerable": "?", "text": "i4", "day_text": "i4", "day": "i4", "answers": "i1", "tells": "i1", "replaced": "i1", "made": "?",
+    "question": "i4", "asked_on": "i4", "moment": "i4", "begin": "i4", "set": "i2", "world": "i4", "wanted": "i2",
+    "measured": "?", "answerable": "?", "text": "i4", "day_text": "i4", "day": "i4", "answers": "i1", "tells": "i1",
+    "replaced": "i1", "made": "?",
 }  # fmt: skip
 
 
