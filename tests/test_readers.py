@@ -101,6 +101,16 @@ def test_what_the_reader_chooses_comes_first(town: str, clock: FakeClock) -> Non
     assert town in answer[0].memory.text
 
 
+@pytest.mark.parametrize(("score", "first"), [(0.5, "Lisbon"), (0.9, "Porto")])
+def test_a_high_score_of_the_signals_outweighs_the_choice(score: float, first: str) -> None:
+    """Where no score is high, the reader decides, though the signals like another hit just as much better."""
+    reader = ScriptedReader({"Porto": 0.3, "Lisbon": 0.8}, choice={"Porto": 0.1, "Lisbon": 0.8})
+    parsed = parse_question("Where does Alice live?", NOW)
+    read = read_hits((hit("Porto", score), hit("Lisbon", score - 0.4)), 0, parsed, NOW, reader)
+
+    assert texts_of(read.hits)[0] == first
+
+
 def test_a_reader_that_says_that_nothing_answers_chooses_nothing(clock: FakeClock) -> None:
     """Then the signals decide, and not which of two numbers near 0 is higher."""
     signals = ask("Where does Alice live?", clock, None)
@@ -226,9 +236,10 @@ def test_a_hit_that_a_later_one_replaces_is_marked(clock: FakeClock) -> None:
         ({"Porto": 0.4, "Lisbon": 0.9}, {"Porto": 0.95}, {"Alice": 0.9}),
         ({"Porto": 0.1, "Lisbon": 0.4}, {"Porto": 0.95}, {"Alice": 0.9}),
         ({"Porto": 0.9, "Lisbon": 0.1}, {"Lisbon": 0.95}, {"Alice": 0.9}),
-        ({"Porto": 0.1, "Lisbon": 0.9}, {"Porto": 0.95}, {"Porto": 0.2, "Lisbon": 0.9}),
+        ({"Porto": 0.1, "Lisbon": 0.9}, {"Porto": 0.95}, {"Porto": 0.6, "Lisbon": 0.9}),
+        ({"Porto": 0.1, "Lisbon": 0.9}, {"Porto": 0.95}, {"Porto": 0.9, "Lisbon": 0.6}),
     ],
-    ids=["not sure", "it may hold", "no other holds", "the other is older", "another matter"],
+    ids=["not sure", "it may hold", "no other holds", "the other is older", "another matter", "the other on another"],
 )
 def test_a_hit_is_marked_only_if_all_of_it_is_likely(
     holds: Told, replaced: Told, answers: Told, clock: FakeClock

@@ -66,6 +66,11 @@ class _ReadHit:
         return _SIGNAL_SHARE * self.hit.score + _CHOICE * self.choice + _HOLDS * self.holds + _ANSWERS * self.answers
 
     @property
+    def tells_it(self) -> bool:
+        """Whether it is about the matter of the question, however much it is trusted."""
+        return self.answers >= _SAME_MATTER * self.memory.trust
+
+    @property
     def memory(self) -> Memory:
         return self.hit.memory
 
@@ -200,14 +205,14 @@ def _with_reading(each: _ReadHit, score: float, rank: int, read: Sequence[_ReadH
 
 def _successor(each: _ReadHit, read: Sequence[_ReadHit]) -> Memory | None:
     """The memory that replaces a hit by what the reader says; None if it may still hold."""
-    if each.replaced < _MIN_REPLACED or each.holds > _MAX_HOLDING or each.answers < _SAME_MATTER:
+    if each.replaced < _MIN_REPLACED or each.holds > _MAX_HOLDING or not each.tells_it:
         return None
     later = [
         other
         for other in read
         if other.told_at > each.told_at
         and other.holds >= _MIN_REPLACING
-        and other.answers >= _SAME_MATTER
+        and other.tells_it
         and other.memory.trust >= each.memory.trust
     ]
     return max(later, key=lambda other: other.holds).memory if later else None
