@@ -170,7 +170,7 @@ def ended_features(told: Told, reading: Reading | None, newest: datetime) -> dic
     classes = class_probabilities(told.vector)
     return {
         "constant": 1.0,
-        # Both readings must say that something replaces it: in the first, what is next to it in its topic often seems to.
+        # Both readings must say so: in the first, what is next to it in its topic often seems to replace it.
         "replaced": log_odds(min(replaced, replaced_by_near)),
         "replaced by near": log_odds(replaced_by_near),
         "holds": log_odds(holds),
