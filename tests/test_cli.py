@@ -65,6 +65,19 @@ class TestAddAndRecall:
         assert (found, text) == (memory_id, "Alice lives in Porto.")
         assert 0 < float(score) <= 1
 
+    def test_a_short_answer_is_printed_with_its_question(self, run: Run, home: Path) -> None:
+        """As in a prompt."""
+        with remanence.open(home) as space:
+            space.add_turns(
+                [
+                    {"role": "assistant", "content": "Do you have any allergies?"},
+                    {"role": "user", "content": "yes, peanuts"},
+                ]
+            )
+        printed = [line.split("\t")[2] for line in run("recall", "peanuts").splitlines()]
+
+        assert printed[0] == "(assistant: Do you have any allergies?) me: yes, peanuts"
+
     def test_every_field_can_be_typed(self, run: Run) -> None:
         """What `space.add` takes, the command takes."""
         typed = run(

@@ -140,6 +140,19 @@ def test_search_shows_each_signal_as_a_bar_with_its_reason(read_page: Page, read
     assert widths[0] > 10
 
 
+def test_a_short_answer_is_shown_with_its_question(page: Page, story: remanence.Space, address: str) -> None:
+    """Other hits have none."""
+    question = "Do you have any allergies?"
+    story.add_turns(
+        [{"role": role, "content": said} for role, said in (("assistant", question), ("user", "yes, peanuts"))]
+    )
+    page.goto(f"{address}/#/search?q=peanuts")
+    hit = page.locator(".hit").filter(has_text="yes, peanuts")
+
+    expect(hit.locator(".meta").first).to_have_text(f"after “assistant: {question}”")
+    expect(page.locator(".hit").filter(has_text="after “")).to_have_count(1)
+
+
 def test_who_wants_no_transparency_sees_none(read_page: Page, read_address: str) -> None:
     """Nothing behind the bars at the top and at the bottom shines through."""
     read_page.goto(f"{read_address}/#/search")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -201,11 +202,62 @@ def test_what_the_reader_says_has_ended_is_not_in_it(clock: FakeClock) -> None:
         newest = space.add("The van brought our boxes to the new house in Hull.")
         clock.advance(days=300)
         assert texts_of(space, topics={"home": "Where do I live?"}) == [newest.text]
-    [(question, lines, asked_at)] = reader.calls
+    both = ["We rent a flat in Leeds.", newest.text]
 
-    assert question == "Where do I live?"
-    assert [line.text for line in lines] == ["We rent a flat in Leeds.", newest.text]
-    assert asked_at == newest.told_at
+    assert [question for question, _, _ in reader.calls] == ["Where do I live?", both[0]]
+    for _, lines, asked_at in reader.calls:
+        assert [line.text for line in lines] == both
+        assert asked_at == newest.told_at
+
+
+def test_the_reader_is_not_told_how_old_a_memory_is(clock: FakeClock) -> None:
+    """Only what came first, and that another day was meant: what is durable is told once."""
+    reader = ScriptedReader()
+    with opened(clock, reader=reader) as space:
+        say(space, "I am allergic to hazelnuts.")
+        clock.advance(days=500)
+        say(space, "I am allergic to latex.")
+        clock.advance(hours=3)
+        say(space, "I am allergic to penicillin.")
+        space.profile(topics=ONE_TOPIC)
+    told_at = [line.told_at for line in reader.calls[0][1]]
+
+    assert [later - earlier for earlier, later in pairwise(told_at)] == [timedelta(days=1), timedelta(hours=3)]
+
+
+def test_what_is_replaced_only_among_its_topic_stands(clock: FakeClock) -> None:
+    """A later memory of the same matter answers what it says; another illness does not."""
+
+    class Doubtful(ScriptedReader):
+        def read(self, question: str, lines: Sequence[ReaderLine], **options: Any) -> ListReading:
+            reading = super().read(question, lines, **options)
+            return reading if question == "I have type 1 diabetes." else reading._replace(replaced=(0.99, 0.01))
+
+    with opened(clock, reader=Doubtful()) as space:
+        say(space, "I have type 1 diabetes.")
+        clock.advance(days=400)
+        say(space, "I'm allergic to hazelnuts.")
+        assert texts_of(space, topics=ONE_TOPIC) == ["I have type 1 diabetes.", "I'm allergic to hazelnuts."]
+
+
+@pytest.mark.parametrize("months", [3, 36])
+def test_the_packaged_reader_keeps_what_is_durable(months: int, clock: FakeClock) -> None:
+    """Whatever else was told since."""
+    durable = ["I have type 1 diabetes", "my daughter is called Mia", "i'm allergic to hazelnuts"]
+    with opened(clock, reader=SmallReader()) as space:
+        say(space, "hi, I'm Declan, a joiner from Cork", *durable)
+        for text in ("ordered new boots yesterday", "made a big pot of soup last night", "watched the match, awful"):
+            clock.advance(days=months * 10)
+            say(space, text)
+        profile = str(space.profile())
+
+    assert all(text in profile for text in (*durable, "Declan"))
+
+
+def test_a_greeting_is_no_statement(space: Space) -> None:
+    """Whatever its punctuation."""
+    say(space, "Hello!", "hello", "Hi there!", "Good morning!", "hey", "Hiya!")
+    assert not space.profile()
 
 
 def test_the_packaged_reader_leaves_out_a_former_home(clock: FakeClock) -> None:
@@ -336,15 +388,22 @@ def test_a_new_memory_reads_only_the_last_windows_of_its_topic(clock: FakeClock)
             space.add(text)
             clock.advance(hours=1)
         space.profile(topics=ONE_TOPIC)
-        assert [len(lines) for _, lines, _ in reader.calls] == [16, 16, 14]
+        of_topic = [lines for question, lines, _ in reader.calls if question == ONE_TOPIC["all"]]
+        assert [len(lines) for lines in of_topic] == [16, 16, 14]
+        # Each with the later memories that are nearest to it, but the last.
+        assert len(reader.calls) == 3 + len(LAKES) - 1
+        reader.calls.clear()
         space.profile(topics=ONE_TOPIC)
-        assert len(reader.calls) == 3
+        assert not reader.calls
         clock.advance(days=1)
         space.add("A boat came in.")
         space.profile(topics=ONE_TOPIC)
 
-    assert [line.text for line in reader.calls[-1][1]] == [*LAKES[16:], "A boat came in."]
-    assert len(reader.calls) == 4
+    [of_topic] = [lines for question, lines, _ in reader.calls if question == ONE_TOPIC["all"]]
+    assert [line.text for line in of_topic] == [*LAKES[16:], "A boat came in."]
+    again = [lines for question, lines, _ in reader.calls if question != ONE_TOPIC["all"]]
+    assert 1 < len(again) < len(LAKES)
+    assert all("A boat came in." in [line.text for line in lines] for lines in again)
 
 
 def test_a_window_is_read_again_if_the_turn_before_was_forgotten(clock: FakeClock) -> None:

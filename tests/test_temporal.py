@@ -834,3 +834,23 @@ def test_a_day_is_shown_as_one_day(space: remanence.Space) -> None:
     assert str(moved.valid) == "2026-06-01"
     assert moved.valid.end == datetime(2026, 6, 2, tzinfo=UTC)
     assert str(Window(datetime(2026, 6, 1, 9, tzinfo=UTC), datetime(2026, 6, 2, 9, tzinfo=UTC))).endswith("06-02 09:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "window"),
+    [
+        ("he leaves in June", "2026-04-10", "2026-06-01 to 2026-07-01"),
+        ("Paulo told me he leaves in June", "2026-04-10", "2026-06-01 to 2026-07-01"),
+        ("they said they fly in June", "2026-04-10", "2026-06-01 to 2026-07-01"),
+        ("Paulo told me he left in June", "2026-04-10", "2025-06-01 to 2025-07-01"),
+        ("they said they flew in June", "2026-04-10", "2025-06-01 to 2025-07-01"),
+        ("the fair is on 28 and 29 November", "2026-10-10", "2026-11-28 to 2026-11-30"),
+        ("890 a month from October", "2026-09-10", "since 2026-10-01"),
+        ("they pay 890 euros a month from October", "2026-09-10", "since 2026-10-01"),
+        ("we meet a month from 1 October 2026", "2026-09-10", "2026-11-01"),
+    ],
+)
+def test_a_verb_in_the_present_tells_what_lies_ahead(text: str, told: str, window: str) -> None:
+    """Also in a clause after "told" or "said"; two days in a row are both meant, and a rate is no distance."""
+    [found] = find_stated_times(text, datetime.fromisoformat(told))
+    assert str(found.window) == window

@@ -66,6 +66,7 @@ def recall(
         hit.memory.model_dump(include=_HIT_FIELDS)
         | {
             "text": cut(hit.memory.text, max_tokens),
+            "context": cut(hit.context, max_tokens),
             "score": hit.score,
             "current": hit.current,
             "superseded_by": hit.superseded_by,

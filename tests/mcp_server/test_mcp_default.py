@@ -66,6 +66,22 @@ async def test_what_the_model_reads_is_quoted_with_ids_and_fits(space: remanence
     assert "more did not fit" in text
 
 
+async def test_a_short_answer_comes_with_its_question(space: remanence.Space) -> None:
+    """In the fields of the hit and in the text; what is understood alone has no context."""
+    question, alone = "Do you have any allergies?", "I live in Porto with my sister."
+    space.add_turns(
+        [{"role": role, "content": said} for role, said in (("assistant", question), ("user", "yes, peanuts"))]
+    )
+    space.add(alone)
+    async with connected(space) as mcp:
+        answer = await mcp.client.call_tool("recall", {"query": "Which peanuts, and where do I live?"})
+    contexts = {hit["text"]: hit["context"] for hit in answer.structured_content["hits"]}
+
+    assert contexts["yes, peanuts"] == f"assistant: {question}"
+    assert contexts[alone] == ""
+    assert question in answer.content[0].text
+
+
 async def test_recall_says_first_that_nothing_is_known() -> None:
     """By the confidence of the recall, and with the score of each memory; so does the prompt."""
 

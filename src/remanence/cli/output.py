@@ -93,7 +93,7 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
         return
     else:
         for hit in recall:
-            print(f"{hit.score:.2f}\t{hit.memory.id}\t{_one_line(hit.memory.text)}")
+            print(f"{hit.score:.2f}\t{hit.memory.id}\t{_one_line(str(hit))}")
     for signal, reason in recall.missing.items():
         print(f"warning: {signal} is missing from this answer: {reason}", file=sys.stderr)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from remanence.models.reader_input import BEFORE_WORDS, day_text, excerpt
 from remanence.models.turn_classes import class_probabilities
 from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor, Vector
 from remanence.recall.context import turns_before
-from remanence.recall.standing import Told, TopicReader, ended_probability, log_odds, window_count
+from remanence.recall.standing import Reading, Told, TopicReader, ended_probability, log_odds, near_later, window_count
 from remanence.recall.topics import TABLES, Topic, load_topics, resolve_topics
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import ASSISTANT, SELF, Hit, Memory, Window
@@ -51,9 +51,9 @@ _MAX_WORDS = 60
 _MIN_TELLING = 0.0
 """A turn is stated only if the log odds that it tells something, by its words, and that it is of some importance, by
 its vector, are together at least this."""
-_MAX_ENDED = 0.32
+_MAX_ENDED = 0.29
 """A memory is stated only if it has ended with a lower probability."""
-_MAX_CACHED_PROFILES, _MAX_CACHED_WINDOWS, _MAX_CACHED_VECTORS = 16, 4_000, 20_000
+_MAX_CACHED_PROFILES, _MAX_CACHED_WINDOWS, _MAX_CACHED_VECTORS = 16, 8_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +292,11 @@ def _standing(
     """The statements that hold, by topic, the user's own first, each with how much it is worth a place."""
     newest = max((each.at for _, told in by_topic for each in told), default=None)
     total, done = sum(window_count(len(told)) for _, told in by_topic), 0
+    later = near_later(sorted((each for _, told in by_topic for each in told), key=lambda each: each.at))
     used: set[tuple[object, ...]] = set()
     statements: list[tuple[float, ProfileStatement]] = []
     for topic, told in by_topic:
-        readings = _readings(kept, reader, topic, told, used)
+        readings = _readings(kept, reader, topic, told, later, used)
         done += window_count(len(told))
         if progress is not None:
             progress(done, total)
@@ -314,12 +315,17 @@ def _standing(
 
 
 def _readings(
-    kept: _Kept, reader: Reader | None, topic: Topic, told: Sequence[Told], used: set[tuple[object, ...]]
-) -> Sequence[tuple[float, float] | None]:
+    kept: _Kept,
+    reader: Reader | None,
+    topic: Topic,
+    told: Sequence[Told],
+    later: Mapping[str, Sequence[Told]],
+    used: set[tuple[object, ...]],
+) -> Sequence[Reading | None]:
     """What the reader says of the memories of a topic; None for each without a reader, or if it fails."""
     if reader is not None:
         try:
-            return kept.readings.read(reader, topic.questions[0], told, used)
+            return kept.readings.read(reader, topic.questions[0], told, later, used)
         except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
             kept.reader_failed = True
             name = type(error).__name__

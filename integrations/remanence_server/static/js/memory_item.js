@@ -39,6 +39,7 @@ export function hitItem(hit, scale) {
     h("div", { class: "score", title: "How well it answers, from 0 to 1" }, h("span", { class: "visually-hidden" }, "Score "), hit.score.toFixed(2)),
     h("div", {},
       h("a", { class: "item", href: withParameters({ memory: memory.id, entity: null }), "data-item": memory.id }, h("p", { class: "memory-text clamped" }, data(memory.text))),
+      hit.context && h("p", { class: "meta" }, h("span", {}, "after “", data(hit.context), "”")),
       metaLine(memory, ...labels),
       evidenceRows(hit.evidence, scale)));
 }

@@ -127,7 +127,7 @@ class CalendarDateRules(TokenReader):
         return Span.of_date("day", year, day, month) if month > 12 else Span.of_date("day", year, month, day)
 
     def day_first(self, i: int) -> SpanMatch:
-        """As in "7 May 2023", "the 9th of May", "13 to 15 July", "between the 3rd and the 12th of May"."""
+        """As in "7 May 2023", "the 9th of May", "13 to 15 July", "28 and 29 May", "between the 3rd and 12th of May"."""
         start = self.skip(i, "the")
         if not (day := self.day_number(start)):
             return None
@@ -136,6 +136,8 @@ class CalendarDateRules(TokenReader):
         between = "between" in (self.word(i - 1), self.word(i - 2)) and self.word(j) == "and"
         if (self.word(j) in vocab.RANGE_WORDS or between) and (other := self.day_number(self.skip(j + 1, "the"))):
             final, j = other
+        elif self.word(j) == "and" and (other := self.day_number(self.skip(j + 1, "the"))) and other[0] == first + 1:
+            final, j = other  # two days in a row
         of = self.skip(j, "of", "-")
         if not (month := self.month(of)):
             return None

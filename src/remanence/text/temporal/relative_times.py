@@ -156,6 +156,9 @@ class RelativeTimeRules(CalendarDateRules):
             return self.stepped(-high, -low, unit), j + 2
         if after == "hence" or (after == "from" and self.word(j + 2) == "now"):
             return self.stepped(low, high, unit), j + 2 + (after == "from")
+        counted = any(k >= 0 and self.token(k).kind == "number" for k in (i - 1, i - 2))
+        if after == "from" and counted and self.word(i) in ("a", "an"):
+            return None  # a rate: "890 a month from October", "40 euros a week from Monday"
         if after in ("before", "after", "from") and (match := self.time_span(j + 2, True)):
             span, k = match
             if span.granularity == "range":

@@ -93,7 +93,7 @@ class TenseReader:
             if cue := self._cue(k, start):
                 found = cue
                 break
-        if found == "past" and self._is_arranged(k, i):
+        if found == "past" and (self._is_arranged(k, i) or self._tells_present(k, min(i, end))):
             return "future"
         return found or self._simple_present(start, min(i, end))
 
@@ -170,6 +170,17 @@ class TenseReader:
         if not vocab.ARRANGED_NOUNS.isdisjoint(between):
             return "for" in between
         return word in vocab.ARRANGING_VERBS and not {"for", "to", "until", "till"}.isdisjoint(between[-3:])
+
+    def _tells_present(self, k: int, end: int) -> bool:
+        """Whether a clause in the present follows the past verb at token `k`: "told me he leaves", "said we fly"."""
+        for j in range(k + 1, end - 1):
+            subject, verb = self._word(j), self._word(j + 1)
+            is_verb = self._tokens[j + 1].kind == "word" and verb not in vocab.UNCHANGED_VERBS | _PREPOSITIONS
+            if subject in ("he", "she") and is_verb and verb.endswith("s") and not verb.endswith("ss"):
+                return True
+            if subject in ("i", "we", "they") and is_verb and self._cue(j + 1, j + 1) != "past":
+                return True
+        return False
 
     def _simple_present(self, start: int, end: int) -> _Cue | None:
         """A verb before token `end` that is a simple present by its form or place: "reopens on", "I fly"."""
