@@ -947,9 +947,6 @@ def test_of_two_homes_or_jobs_the_later_one_is_current(
         assert current in space.recall(question, now="2026-06-15")[0].memory.text
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a value without a start counts from when it was told, so it seems the later one"
-)
 @pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "together"])
 @pytest.mark.parametrize(
     ("earlier", "later"),
