@@ -20,8 +20,8 @@ ended by then, without a start. A claim that was ended afterwards (`ended_at`) n
 had replaced does not hold again.
 
 "I work at Google", and the day after "I started at Stripe two weeks ago": the claim told later began before the other
-one was told, which has no start of its own. It is a correction if it began within the year before it was told. "I moved to Porto
-in 2019" ends no home that was told of before.
+one was told, which has no start of its own. It is a correction if it began within the year before it was told. "I moved
+to Porto in 2019" ends no home that was told of before.
 """
 
 from __future__ import annotations
