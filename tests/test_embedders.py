@@ -424,6 +424,26 @@ class TestSentenceEmbedder(EmbedderContract):
 
         assert done.stdout.split() == ["0", "True"]
 
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+    @pytest.mark.slow
+    @pytest.mark.parametrize("embeds", [True, False])
+    def test_a_forked_process_ends(self, embeds: bool) -> None:
+        """It waits neither for the threads of its parent's sessions, nor for the telemetry of onnxruntime, which is
+        off: it would send what runs here."""
+        code = (
+            "import os, signal, sys\nfrom remanence.models.embedders import sentence_embedder\n"
+            "sentence_embedder().embed(['a b c'])\npid = os.fork()\n"
+            "if not pid:\n    signal.alarm(10)\n"
+            f"    {embeds} and sentence_embedder().embed(['a b c'])\n    sys.exit(4)\n"
+            "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), os.environ['ORT_DISABLE_TELEMETRY'])\n"
+        )
+        environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120, env=environment
+        )
+
+        assert done.stdout.split() == ["4", "1"]
+
     @pytest.mark.parametrize("file", ["embedder.onnx", "tokenizer.json", "word_vectors.npz"])
     def test_a_tampered_model_is_refused(self, file: str, tmp_path: Path) -> None:
         """One byte changed, and no vector is made of it."""

@@ -79,9 +79,12 @@ class TestWithoutAQuestion:
         assert texts(space.as_of(then).recall(tags="color"))[0] == "Blood is red."
         assert texts(space.recall(tags="color"))[0] == "Milk is white."
 
-    def test_neither_a_question_nor_a_filter_lists_nothing(self, space: Space, month: list[Memory]) -> None:
-        """A blank message asks for no memory."""
-        assert len(space.recall("")) == len(space.recall()) == 0
+    def test_without_a_question_and_a_filter_everything_is_listed(self, space: Space, month: list[Memory]) -> None:
+        """Whatever vector the embedder makes of a blank text. A blank message asks for no memory."""
+        listed = texts(space.recall(limit=100))
+        assert set(listed) == {memory.text for memory in space.memories()}
+        assert listed == texts(space.recall(" ", limit=100)) == texts(space.recall(since="1900", limit=100))
+        assert not space.for_prompt(" ").hits
 
 
 class TestSince:

@@ -37,6 +37,7 @@ from remanence.service.hosting.server_database import open_database
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
+from remanence_server.connections import max_connections
 from remote import connected
 
 BASE = "/v1/spaces/default"
@@ -693,6 +694,28 @@ class TestConnections:
                 time.sleep(1.5)
                 space.add("Ana lives in Porto.")
                 assert any("Porto" in line for line in lines if line.startswith("data"))
+
+    def test_many_half_sent_requests_block_nobody(self, space: Space) -> None:
+        """Each connection too many ends the one that has waited longest, and none that is answered."""
+        with served(space, max_connections=20) as address, contextlib.ExitStack() as opened:
+            client = opened.enter_context(httpx.Client(base_url=address, timeout=30))
+            answer = opened.enter_context(client.stream("GET", f"{BASE}/events"))
+            host, _, port = address.removeprefix("http://").partition(":")
+            flood = [opened.enter_context(socket.create_connection((host, int(port)), timeout=20)) for _ in range(60)]
+            for each in flood[-10:]:
+                each.sendall(b"GET /v1 HTTP/1.1\r\nX-a: ")
+            assert httpx.get(f"{address}/healthz", timeout=20).status_code == 200
+            with contextlib.suppress(ConnectionError):
+                assert flood[0].recv(1) == b""
+            space.add("Ana lives in Porto.")
+            assert any("Porto" in line for line in answer.iter_lines() if line.startswith("data"))
+
+    def test_connections_leave_file_descriptors(self) -> None:
+        """At least half of them, for files."""
+        resource = pytest.importorskip("resource")
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert max_connections(ServerSettings(max_connections=7)) == 7
+        assert max_connections(ServerSettings(max_connections=10**9)) == soft // 2
 
     @pytest.mark.parametrize("size", [70_000, 2_000_000])
     def test_long_headers_are_refused(self, space: Space, size: int) -> None:

@@ -6,11 +6,12 @@ import asyncio
 import hashlib
 import hmac
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
@@ -154,6 +155,36 @@ class StoredTokens(TokenVerifier):
     def close(self) -> None:
         """Close the store of the tokens."""
         self._store.close()
+
+
+_MAX_SEEN = 10_000
+
+
+class _Client(NamedTuple):
+    id: str
+
+
+class CallersByVerifier:
+    """Whose token one is, for the limits on requests."""
+
+    def __init__(self, verifier: TokenVerifier | None) -> None:
+        self._verifier = verifier
+        self._valid: OrderedDict[str, None] = OrderedDict()  # digests of tokens
+
+    def was_valid(self, token: str) -> bool:
+        """Whether a token was valid when it was last seen."""
+        return _digest(token) in self._valid
+
+    async def identify(self, token: str) -> _Client | None:
+        """The client of a token; None if it is not valid, or tokens are not asked for."""
+        found = None if self._verifier is None else await self._verifier.verify_token(token)
+        self._valid.pop(_digest(token), None)
+        if found is None:
+            return None
+        self._valid[_digest(token)] = None
+        if len(self._valid) > _MAX_SEEN:
+            self._valid.popitem(last=False)
+        return _Client(found.client_id)
 
 
 GrantOf = Callable[[AccessToken | None], Grant | None]

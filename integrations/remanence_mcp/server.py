@@ -25,6 +25,7 @@ from remanence.adapters import require_space
 from remanence.service.error_wording import without_calls
 from remanence.service.hosting.network import bind_socket, is_loopback
 from remanence_mcp.access import (
+    CallersByVerifier,
     Grant,
     GrantOf,
     Right,
@@ -75,8 +76,8 @@ class MemoryServer(MCPServer[Any]):
             log_level=log_level,
         )
         self._grant_of = grant_of
-        self.asks_for_token = verifier is not None
-        """Whether a client over HTTP needs a token."""
+        self.verifier = verifier
+        """Checks the tokens of clients over HTTP; None if they need none."""
         self._specs = {spec.name: (tool_set, spec) for tool_set, spec in tools}
         for _, spec in tools:
             hints = ToolAnnotations(
@@ -282,26 +283,52 @@ def run_stdio(server: MemoryServer) -> None:
     anyio.run(server.run_stdio_async)
 
 
-def run_http(server: MemoryServer, host: str, port: int, *, on_start: Callable[[], object] | None = None) -> None:
+def run_http(
+    server: MemoryServer, host: str, port: int, *, rate_limit: int = 0, on_start: Callable[[], object] | None = None
+) -> None:
     """Serve until interrupted, at http://HOST:PORT/mcp.
 
     Args:
         server: What `make_server` made.
         host: The address to listen on.
         port: The port.
+        rate_limit: The most requests a minute of one token, or without a valid one of one address; 0 means no limit.
         on_start: Called before the first request is taken, once the port is bound.
 
     Raises:
         InvalidInput: The host is not this machine, and the server asks for no token; or another program has the port.
     """
-    options = http_options(server, host)
+    http_options(server, host)  # refuses the host before the port is bound
     with contextlib.closing(bind_socket(host, port)) as bound:
-        app = server.streamable_http_app(host=host, **options)
-        # h11 limits how large the head of a request is (64 KiB); uvicorn's other parser takes a head of any size.
-        config = uvicorn.Config(app, host=host, port=port, log_level=server.settings.log_level.lower(), http="h11")
+        running = http_server(server, host, port, rate_limit=rate_limit)
         if on_start is not None:
             on_start()
-        anyio.run(lambda: uvicorn.Server(config).serve(sockets=[bound]))
+        anyio.run(lambda: running.serve(sockets=[bound]))
+
+
+def http_server(server: MemoryServer, host: str, port: int, **limits: Any) -> uvicorn.Server:
+    """What serves at http://HOST:PORT/mcp, with the limits of the REST server; it does not run yet.
+
+    Args:
+        server: What `make_server` made.
+        host: The address to listen on.
+        port: The port.
+        **limits: Fields of `remanence_server.ServerSettings`.
+
+    Raises:
+        InvalidInput: The host is not this machine, and the server asks for no token.
+    """
+    from remanence_server.connections import limited_protocol  # here, as it needs more packages than stdio does
+    from remanence_server.limits import Limits
+    from remanence_server.metrics import Metrics
+    from remanence_server.settings import ServerSettings
+
+    settings = ServerSettings(host=host, port=port, **limits)
+    app = server.streamable_http_app(host=host, **http_options(server, host))
+    limited = Limits(app, settings=settings, access=CallersByVerifier(server.verifier), metrics=Metrics())
+    protocol: Any = limited_protocol(settings)
+    level = server.settings.log_level.lower()
+    return uvicorn.Server(uvicorn.Config(limited, host=host, port=port, log_level=level, http=protocol, ws="none"))
 
 
 def http_options(server: MemoryServer, host: str) -> dict[str, Any]:
@@ -312,7 +339,7 @@ def http_options(server: MemoryServer, host: str) -> dict[str, Any]:
     """
     if is_loopback(host):
         return {"streamable_http_path": PATH}
-    if not server.asks_for_token:
+    if server.verifier is None:
         raise InvalidInput(
             f"host={host!r} can be reached from other machines, and everybody there could read and write all memories. "
             "Give tokens (`remanence tokens create`, --token or --tokens FILE), or serve at 127.0.0.1."

@@ -6,6 +6,7 @@ file_and_health_routes.py  files, exports, events, health, metrics
 access.py        who asks, and what they may do
 problems.py      errors as application/problem+json
 limits.py        sizes of bodies, requests per minute, metrics of requests
+connections.py   how many connections, and how long a request may take to come; also for MCP
 metrics.py       numbers for Prometheus
 idempotency.py   answers by Idempotency-Key
 inspector.py     the page at `/`; its files are in static/

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -43,6 +44,21 @@ class Caller:
             raise _denied(f"this token is not bound to space {space!r}. Ask for one that is.")
         if not self.token.allows(access):
             raise _denied(f"this token allows {self.token.access!r}, and this needs {access!r}. Ask for another.")
+
+
+class Identified(Protocol):
+    """A valid token."""
+
+    @property
+    def id(self) -> str: ...
+
+
+class Callers(Protocol):
+    """Finds out whose token one is."""
+
+    def was_valid(self, token: str) -> bool: ...
+
+    async def identify(self, token: str) -> Identified | None: ...
 
 
 class AccessControl:

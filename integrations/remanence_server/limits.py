@@ -10,12 +10,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from fastapi import HTTPException
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remanence import RemanenceError
-from remanence_server.access import IDENTIFIED, AccessControl, given_token
+from remanence_server.access import IDENTIFIED, Callers, given_token
 from remanence_server.metrics import Metrics
 from remanence_server.problems import problem, problem_of
 from remanence_server.settings import ServerSettings
@@ -64,7 +64,7 @@ class Limits:
     Browsers are told to keep every answer from the pages of other sites.
     """
 
-    def __init__(self, app: ASGIApp, *, settings: ServerSettings, access: AccessControl, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings, access: Callers, metrics: Metrics) -> None:
         self._app = app
         self._access = access
         self._settings = settings

@@ -23,6 +23,8 @@ class ServerSettings:
         max_head: The most bytes of the headers of a request.
         idle_seconds: How long a connection may take to send the headers of a request, and between two parts of its
             body. It is closed then.
+        max_connections: The most connections at once, and at most half of the file descriptors that the process may
+            have. If there are more, one that waits for its client is closed.
         rate_limit: The most requests a minute of one token, or without one of one address; 0 means no limit.
         quick_threads: How many operations that take milliseconds run at once.
         recall_threads: How many recalls run at once. A reader may make them slow.
@@ -40,6 +42,7 @@ class ServerSettings:
     max_file: int = 256 * MEBIBYTE
     max_head: int = 65_536
     idle_seconds: float = 20.0
+    max_connections: int = 4_096
     rate_limit: int = 0
     quick_threads: int = 16
     recall_threads: int = 16

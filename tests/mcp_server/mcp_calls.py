@@ -18,7 +18,7 @@ pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence[m
 from mcp import Client
 
 from remanence_mcp import make_server
-from remanence_mcp.server import http_options
+from remanence_mcp.server import http_server
 
 
 class Caller:
@@ -47,15 +47,12 @@ async def connected(space: remanence.Space, **options: Any) -> Any:
 
 
 @contextmanager
-def serving(server: Any) -> Iterator[str]:
+def serving(server: Any, **limits: Any) -> Iterator[str]:
     """A server on a free port of this machine, in a thread."""
-    import uvicorn
-
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    app = server.streamable_http_app(**http_options(server, "127.0.0.1"))
-    running = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    running = http_server(server, "127.0.0.1", port, **limits)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     while not running.started:

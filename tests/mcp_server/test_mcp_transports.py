@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hmac
 import json
 import os
@@ -351,6 +352,34 @@ async def test_without_tokens_this_machine_is_served(space: remanence.Space) -> 
         async with client_of(url, None) as client:
             await client.call_tool("remember", {"text": "Ana lives in Porto."})
     assert space.count() >= 1
+
+
+def test_made_up_tokens_count_for_their_address(space: remanence.Space) -> None:
+    """As with the REST server: a token that was valid before is answered all the same."""
+    import httpx
+
+    made_up = [f"{number:016}" for number in range(4)]
+    with serving(make_server(space, tokens=TokenFile({ANA: "default"})), rate_limit=3) as url:
+        answers = [
+            httpx.post(url, headers={"authorization": f"Bearer {token}"}, timeout=30) for token in (ANA, *made_up, ANA)
+        ]
+    assert [answer.status_code for answer in answers[1:5]] == [401, 401, 401, 429]
+    assert {answers[0].status_code, answers[5].status_code}.isdisjoint({401, 429})
+
+
+@pytest.mark.parametrize("sent", [b"POST /mcp HTTP/1.1\r\nX-a: ", b"POST /mcp HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"])
+def test_half_sent_requests_are_ended(space: remanence.Space, sent: bytes) -> None:
+    """They keep no connection for ever, and many of them block nobody."""
+    import httpx
+
+    with serving(make_server(space), idle_seconds=1, max_connections=20) as url, contextlib.ExitStack() as opened:
+        address = ("127.0.0.1", int(url.split(":")[2].split("/")[0]))
+        flood = [opened.enter_context(socket.create_connection(address, timeout=20)) for _ in range(60)]
+        for each in flood[-10:]:
+            each.sendall(sent)
+        assert httpx.post(url, timeout=20).status_code < 500
+        while flood[-1].recv(1_000):
+            pass
 
 
 def test_other_machines_need_a_token(space: remanence.Space) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     "folder --tools --no-default-tools --read-only --http --host --port --require-token --token --tokens "
-    "--user-keys --issuer --audience"
+    "--user-keys --issuer --audience --rate-limit"
 )
 _TOKEN_VARIABLE = "REMANENCE_MCP_TOKEN"
 _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
@@ -71,7 +71,10 @@ def mcp(args: Namespace) -> None:
             print(f"imported {imported} lines of {graph_file}" if imported else "", file=sys.stderr, end="\n")
         if args.http:
             text = f"serving {space.name!r} at http://{args.host}:{args.port}/mcp"
-            server_package.run_http(server, args.host, args.port, on_start=lambda: print(text, file=sys.stderr))
+            options = provided_options(args, "rate_limit")
+            server_package.run_http(
+                server, args.host, args.port, **options, on_start=lambda: print(text, file=sys.stderr)
+            )
         else:
             server_package.run_stdio(server)
 

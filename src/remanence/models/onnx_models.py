@@ -15,7 +15,7 @@ import numpy as np
 from remanence.errors import InvalidEmbedding, InvalidInput, MissingExtra
 from remanence.models import catalogue
 from remanence.models.catalogue import MODEL_FILES, MODELS, READER_MAX_TOKENS, ModelPurpose, ModelSpec
-from remanence.models.text_model import cpu_threads
+from remanence.models.text_model import cpu_threads, start_session
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -30,14 +30,13 @@ class OnnxSession:
 
     def __init__(self, model: ModelSpec, place: Path) -> None:
         try:
-            import onnxruntime
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtra(
                 f"{model.name!r} needs the package {error.name}. Run: pip install {error.name}"
             ) from error
         self.files = catalogue.verify_files(model, place)
-        self.model, self._place, self._runtime = model, place, onnxruntime
+        self.model, self._place = model, place
         self._tokenizer = Tokenizer.from_file(str(place / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(model.max_tokens, strategy="longest_first")
@@ -73,15 +72,9 @@ class OnnxSession:
         return text[: self.model.max_tokens * 32].encode("utf-8", "replace").decode("utf-8")
 
     def _open(self) -> Any:
-        options = self._runtime.SessionOptions()
         # Pairs of short texts are run side by side instead: a third faster than two threads for each.
-        options.intra_op_num_threads = 1 if self.model.use == "reader" else cpu_threads()
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        # Threads that wait in a loop would take processor time from others.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        file = str(self._place / "model.onnx")
-        return self._runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        threads = 1 if self.model.use == "reader" else cpu_threads()
+        return start_session(str(self._place / "model.onnx"), threads)
 
 
 class OnnxEmbedder:

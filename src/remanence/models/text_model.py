@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib import metadata
@@ -67,10 +68,6 @@ class WordPieces:
         return rows
 
 
-_OF_PARENTS: list[dict[int, Any]] = []
-"""The sessions of the processes that this one was forked from: never used, never freed."""
-
-
 class TextModel:
     """One of the two models, opened when it is first used."""
 
@@ -101,26 +98,58 @@ class TextModel:
         """The queue of this process."""
         with self._lock:
             if self._process != os.getpid():
-                # The threads of the parent's sessions do not survive a fork, and freeing the sessions would wait for
-                # them.
-                _OF_PARENTS.append(self._sessions)
+                # The threads of the parent's sessions do not survive a fork.
                 self._sessions, self._process, self._calls = {}, os.getpid(), CallQueue(os.cpu_count() or 1)
             return self._calls
 
     def _session(self, threads: int) -> Any:
         """The session with so many threads. Two sessions of one model share nothing, so there are at most two."""
         with self._lock:
-            return self._sessions.get(threads) or self._sessions.setdefault(threads, self._open(threads))
+            known = self._sessions.get(threads)
+            if known is None:
+                known = self._sessions[threads] = start_session(read_checked(self._folder, self._file), threads)
+            return known
 
-    def _open(self, threads: int) -> Any:
-        runtime = _require("onnxruntime")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 3
-        # Threads that wait in a loop would take processor time from others.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        content = read_checked(self._folder, self._file)
-        return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+_started: weakref.WeakSet[Any] = weakref.WeakSet()
+"""The sessions of this process that were not freed yet."""
+
+
+def start_session(model: bytes | str, threads: int) -> Any:
+    """An onnxruntime session of a model, given by its content or its file, with so many threads."""
+    runtime = load_onnxruntime()
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = 3
+    # Threads that wait in a loop would take processor time from others.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    _started.add(session)
+    return session
+
+
+def load_onnxruntime() -> Any:
+    """onnxruntime without its telemetry. From 1.29 on it would tell its maker what runs here, from a thread for which a
+    forked process waits for ever when it ends."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read when the module is imported
+    runtime = _require("onnxruntime")
+    runtime.disable_telemetry_events()  # it may have been imported before
+    return runtime
+
+
+def _keep_sessions() -> None:
+    """Never free the sessions of the parent, in a forked process: that would wait for their threads, which do not
+    survive a fork. A reference that Python knows of would be dropped when the process ends."""
+    if _started:
+        import ctypes
+
+        for session in _started:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
+        _started.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_keep_sessions)
 
 
 def cpu_threads() -> int:

@@ -35,11 +35,6 @@ class CheckedOptions(RowFilter):
     reader: str | None = None
     """The reader in place of that of the space."""
 
-    @property
-    def has_filter(self) -> bool:
-        """Whether a filter is set."""
-        return self.during is not None or any(value is not None for value in option_values(self, RowFilter).values())
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRequest(CheckedOptions):

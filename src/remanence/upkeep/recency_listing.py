@@ -1,4 +1,4 @@
-"""What `recall` returns for a blank question with filters: the memories that pass, by recency, use and strength.
+"""What `recall` returns for a blank question: the memories that pass its filters, by recency, use and strength.
 
 The score of a hit is its decay score d as d / (1 + d), which lies between 0 and 1.
 """

@@ -306,10 +306,10 @@ class Claims(SavedPart):
             ends[subject, predicate, object_] = OPEN_END if lasts else end
             for state in states_after_event(predicate):
                 ends.setdefault((subject, state, object_), OPEN_END)
-        # The ledger's time never goes back; what is told late, with an earlier `now`, was learned at that time.
-        recorded_at = micros(self._catalog.times.recorded_at(row))
-        if version.told_at is not None:
-            recorded_at = min(recorded_at, micros(version.told_at))
+        # The ledger's time never goes back; what is told late, with an earlier `now` or time, was learned at that time.
+        told = (version.told_at, None if version.turn is None else version.turn.at)
+        moments = (self._catalog.times.recorded_at(row), *(moment for moment in told if moment is not None))
+        recorded_at = min(map(micros, moments))
         for (subject, predicate, object_), claim_end in ends.items():
             number = self._predicates.intern(predicate)
             # A claim that the previous version made too was learned then, and its end still counts.

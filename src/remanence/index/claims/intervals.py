@@ -6,6 +6,7 @@ the first row of this table that applies.
     single-valued?  windows overlap?  starts     observers                        kind
     no              -                 -          -                                coexistence
     yes             no                -          -                                coexistence
+    yes             yes               see below  -                                correction
     yes             yes               different  -                                succession
     yes             yes               same       the same, or none twice          correction
     yes             yes               same       one unnamed, the same stated     correction
@@ -17,6 +18,10 @@ In a succession the claim that starts later holds from its start on; in a correc
 holds; in a conflict both hold. A claim without a start holds from when it was recorded, or, if it had
 ended by then, without a start. A claim that was ended afterwards (`ended_at`) no longer holds, and what it
 had replaced does not hold again.
+
+"I work at Google", and the day after "I started at Stripe two weeks ago": the claim told later began before the other
+one was told, which has no start of its own. It is a correction if it began within the year before it was told. "I moved
+to Porto in 2019" ends no home that was told of before.
 """
 
 from __future__ import annotations
@@ -27,6 +32,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from remanence.schema import OPEN_END, OPEN_START, DisagreementKind
+
+_RECENT = 366 * 24 * 60 * 60 * 1_000_000
 
 
 class TimedClaim(NamedTuple):
@@ -76,6 +83,8 @@ def classify_disagreement(a: TimedClaim, b: TimedClaim, single_valued: bool = Tr
     start, other_start = a.effective_start, b.effective_start
     if not single_valued or max(start, other_start) >= min(a.end, a.ended_at, b.end, b.ended_at):
         return "coexistence"
+    if _began_before(a, b) or _began_before(b, a):
+        return "correction"
     if start != other_start:
         return "succession"
     if a.observer == b.observer:
@@ -90,6 +99,8 @@ def classify_disagreement(a: TimedClaim, b: TimedClaim, single_valued: bool = Tr
 def resolve_single_valued(claims: Iterable[TimedClaim]) -> list[Interval]:
     """What holds when, if only one value can hold at a time, in order."""
     nonempty = [claim for claim in claims if claim.effective_start < claim.effective_end]
+    if len(nonempty) > 1 and (recent := [claim for claim in nonempty if _is_of_the_year_before(claim)]):
+        nonempty = [claim for claim in nonempty if not any(_began_before(other, claim) for other in recent)]
     if len(nonempty) < 2:  # the most frequent case
         return [_interval(claim.effective_start, claim.effective_end, [claim]) for claim in nonempty]
     runs = _runs(nonempty)
@@ -126,6 +137,22 @@ def merge_same_value(claims: Iterable[TimedClaim]) -> list[Interval]:
         before.append(claim)
         merged[-1] = start, max(end, claim.effective_end), before
     return [_interval(*arguments) for arguments in merged]
+
+
+def _is_of_the_year_before(claim: TimedClaim) -> bool:
+    """Whether a claim began, by its own words, within the year before it was told, and held then."""
+    return 0 < claim.recorded_at - claim.start <= _RECENT and claim.recorded_at < claim.effective_end
+
+
+def _began_before(later: TimedClaim, claim: TimedClaim) -> bool:
+    """Whether a claim told later began before this one was told, which held from then on until that was told."""
+    return (
+        claim.start in (OPEN_START, claim.recorded_at)
+        and later.number > claim.number
+        and later.value != claim.value
+        and later.start < claim.recorded_at < later.recorded_at < claim.effective_end
+        and _is_of_the_year_before(later)
+    )
 
 
 def _interval(start: int, end: int, claims: Iterable[TimedClaim]) -> Interval:

@@ -64,10 +64,7 @@ class Facet:
 
         answer = None
         if not request.text.strip():
-            if request.vector is not None:
-                answer = list_by_similarity
-            elif request.has_filter:
-                answer = recency_listing.list_by_recency
+            answer = recency_listing.list_by_recency if request.vector is None else list_by_similarity
         engine, space, archive = self._engine, self._space, "archive" in include
         result = recall(engine, space, request, partial(position, space), include_archive=archive, answer=answer)
         if "vault" not in include or not runs.has_vault_notes(engine, space):
