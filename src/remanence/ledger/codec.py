@@ -95,7 +95,7 @@ def encode(event: Event) -> str:
         value = getattr(event, name)
         if value is default or value == default:
             continue
-        if name == "valid":  # of a memory: two fields since the first release
+        if name == "valid" and isinstance(event, Remembered):  # two fields since the first release
             ends = {"valid_from": value.start, "valid_until": value.end}
             stored |= {end: moment for end, moment in ends.items() if moment is not None}
         else:
