@@ -4,7 +4,7 @@ is drawn."""
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -125,9 +125,9 @@ def _group_layout(count: int, edges: Sequence[WeightedEdge], group_of: NDArray[n
     """A point for each group: those that are connected are near each other, the others around the largest."""
     import igraph
 
-    weights = Counter[tuple[int, int]]()
+    weights: dict[tuple[int, int], float] = defaultdict(float)
     for one, other, weight in edges:
-        ends = group_of[one], group_of[other]
+        ends = int(group_of[one]), int(group_of[other])
         if ends[0] != ends[1]:
             weights[min(ends), max(ends)] += weight
     graph = igraph.Graph(count, list(weights))

@@ -42,7 +42,8 @@ def find_pairs(
     visited, parts = queue, list[Pairs]()
     while len(queue):
         size = max(1, _MAX_SCORES // len(vectors))
-        parts += [_nearest(vectors, block, min_similarity, max_neighbours) for block in batches(queue, size, progress)]
+        for block in batches(queue.tolist(), size, progress):
+            parts.append(_nearest(vectors, np.array(block, np.intp), min_similarity, max_neighbours))
         queue = np.setdiff1d(np.concatenate([part.second for part in parts]), visited)
         visited = np.union1d(visited, queue)
     return _unique(parts)
