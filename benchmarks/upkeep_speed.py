@@ -1,12 +1,11 @@
-"""What each step of upkeep costs as a space grows, and finding near pairs beside comparing all of them.
+"""What each step of upkeep costs as a space grows, and finding near pairs.
 
     python benchmarks/upkeep_speed.py                           1,000, 10,000 and 100,000 memories
     python benchmarks/upkeep_speed.py --sizes 1000,10000 --json upkeep.json
 
 Sentences are made of a few thousand plain English words, one in ten says what an earlier one said in other
 words; the default embedder reads them. Seconds are of processor time, on one thread, so that a busy machine
-changes little. Comparing all pairs is the product of all vectors with all, block by block, in the same run;
-how many of its pairs upkeep finds is told.
+changes little.
 """
 
 from __future__ import annotations
@@ -23,17 +22,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 import remanence
 from remanence.models.embedders import resolve_embedder
 from remanence.testing import FakeClock
-from remanence.upkeep.steps.near_pairs import NearPairFinder
+from remanence.upkeep.steps.memory_clusters import MAX_NEIGHBOURS
+from remanence.upkeep.steps.near_pairs import Pairs, find_pairs
 from world import Vectors
 
 Figures = dict[str, float]
@@ -103,37 +101,15 @@ def measure(size: int, folder: Path) -> Figures:
         space.add_many(f"{text} Really." for text in texts[:100])
         out["run with 100 new s"] = seconds(upkeep.run)
     vectors = np.asarray(resolve_embedder(None).embed(texts), np.float32)
-    return out | compared(vectors, upkeep.settings.cluster_similarity)
+    return out | near_pairs(vectors, upkeep.settings.cluster_similarity)
 
 
-def compared(vectors: Vectors, least: float) -> Figures:
-    """Near pairs as upkeep finds them, and by comparing all."""
-    found: list[Any] = []
-    ours = seconds(lambda: found.append(NearPairFinder(vectors, least, max_neighbours=len(vectors)).pairs()))
-    theirs = seconds(lambda: found.append(all_pairs(vectors, least)))
-    one, other, _ = found[0]
-    same = set(zip(one.tolist(), other.tolist(), strict=True))
-    expected = set(map(tuple, found[1].tolist()))
-    return {
-        "near pairs": len(expected),
-        "near pairs found %": 100 * len(expected & same) / max(1, len(expected)),
-        "finding them s": ours,
-        "comparing all s": theirs,
-        "times faster": theirs / ours,
-        "peak memory MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
-
-
-def all_pairs(vectors: Vectors, least: float) -> NDArray[np.int64]:
-    """Every pair that is near enough, by whole vectors: each block with itself and those after it."""
-    out = []
-    for begin in range(0, len(vectors), 1_024):
-        for left in range(begin, len(vectors), 4_096):
-            scores = vectors[begin : begin + 1_024] @ vectors[left : left + 4_096].T
-            at, to = np.divmod(np.flatnonzero(scores >= least), scores.shape[1])
-            pairs = np.column_stack([at + begin, to + left])
-            out.append(pairs[pairs[:, 0] < pairs[:, 1]])
-    return np.concatenate(out)
+def near_pairs(vectors: Vectors, least: float) -> Figures:
+    """How many pairs are near, and how long it takes to find them."""
+    found: list[Pairs] = []
+    taken = seconds(lambda: found.append(find_pairs(vectors, least, MAX_NEIGHBOURS)))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"near pairs": len(found[0].score), "finding them s": taken, "peak memory MB": peak}
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -220,7 +220,8 @@ class TestExact:
 
     def test_no_number_in_an_event_is_a_position_unnoticed(self) -> None:
         """A new event with a whole number in it has to be looked at: `pointers` must know what it is."""
-        plain = {("Remembered", "passages"), ("Used", "times"), *(("Spent", name) for name in ("calls", "tokens_in", "tokens_out"))}
+        plain = {("Remembered", "passages"), ("Used", "times")}
+        plain |= {("Spent", "calls"), ("Spent", "tokens_in"), ("Spent", "tokens_out")}
         moved = {("Erased", "positions"), ("Undone", "position"), ("Ran", "planned"), ("Ran", "revised")}
         found = {
             (kind.__name__, name)

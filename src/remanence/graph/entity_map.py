@@ -4,7 +4,7 @@ is drawn."""
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.graph.graph_at_time import GraphAtTime
-from remanence.graph.pictures.layout import seeded_igraph
+from remanence.graph.pictures.layout import seeded_igraph, separate
 
 _MAX_TOGETHER = 12
 """Of a memory that mentions more entities, such as a list, only the first are counted as mentioned together."""
@@ -24,8 +24,6 @@ _EDGES_PER_NODE = 6
 _MAX_GROUPS = 150
 _SPACING, _GAP = 11.0, 26.0
 _GOLDEN = math.pi * (3 - math.sqrt(5))
-_ROUNDS, _LAST_ROUNDS = 60, 300
-_PULL, _OVERLAP, _GROWTH = 0.08, 0.5, 1.01
 
 WeightedEdge: TypeAlias = tuple[int, int, float]
 """Two nodes by their place, and how closely they are connected."""
@@ -97,12 +95,14 @@ def place_nodes(count: int, edges: Sequence[WeightedEdge]) -> Points:
     >>> place_nodes(2, [(0, 1, 1.0)]).round().tolist()
     [[0.0, 0.0], [-8.0, 7.0]]
     """
+    if not count:
+        return np.empty((0, 2))
     groups = _groups(count, edges)
-    sizes = np.array([len(group) for group in groups])
     group_of = np.empty(count, np.int64)
     for number, group in enumerate(groups):
         group_of[group] = number
-    middles = _spread_discs(_SPACING * np.sqrt(sizes) + _GAP / 2, _connections(edges, group_of))
+    sizes = 2 * _SPACING * np.sqrt([len(group) for group in groups]) + _GAP
+    middles = separate(_group_layout(len(groups), edges, group_of) * _SPACING, np.stack((sizes, sizes), axis=1))
     points = np.empty((count, 2))
     for middle, group in zip(middles, groups, strict=True):
         points[group] = middle + _spiral(_SPACING * np.sqrt(np.arange(len(group))))
@@ -121,52 +121,21 @@ def _groups(count: int, edges: Sequence[WeightedEdge]) -> list[list[int]]:
     return [*groups[:_MAX_GROUPS], rest] if rest else groups
 
 
-def _connections(edges: Sequence[WeightedEdge], group_of: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How strongly groups are connected, as a matrix."""
-    size = int(group_of.max(initial=0)) + 1
-    strengths = np.zeros((size, size))
-    if edges:
-        given = np.array(edges)
-        ends = group_of[given[:, :2].astype(np.int64)]
-        np.add.at(strengths, (ends[:, 0], ends[:, 1]), given[:, 2])
-    strengths += strengths.T
-    np.fill_diagonal(strengths, 0.0)
-    return strengths
+def _group_layout(count: int, edges: Sequence[WeightedEdge], group_of: NDArray[np.int64]) -> Points:
+    """A point for each group: those that are connected are near each other, the others around the largest."""
+    import igraph
 
-
-def _spread_discs(radii: Points, connections: NDArray[np.float64]) -> Points:
-    """The middles of discs: connected ones near each other, the largest near the middle, none on another."""
-    areas = np.concatenate(([0.0], np.cumsum(4 * radii**2)[:-1]))
-    middles = _spiral(np.sqrt(areas / math.pi) * 1.15)
-    pulls = np.sqrt(connections / max(1.0, connections.max(initial=0.0)))
-    reach = radii[:, None] + radii
-    shares = radii / reach  # of the disc in the column, which the one in the row moves by
-    for number in range(_ROUNDS):
-        apart = middles - middles[:, None]
-        strength = _PULL * (1 - number / _ROUNDS) * pulls * shares
-        middles = middles + (apart * strength[:, :, None]).sum(axis=1)
-        middles, _ = _push_apart(middles, reach, shares)
-    for _ in range(_LAST_ROUNDS):
-        middles, overlap = _push_apart(middles, reach, shares)
-        if not overlap:
-            break
-        middles = middles * _GROWTH
-    return middles
-
-
-def _push_apart(middles: Points, reach: Points, shares: Points) -> tuple[Points, bool]:
-    """Move discs that overlap away from each other; whether there were any."""
-    apart = middles[:, None] - middles
-    distances = np.hypot(apart[:, :, 0], apart[:, :, 1])
-    np.fill_diagonal(distances, np.inf)
-    overlaps = np.maximum(reach - np.maximum(distances, 0.01), 0.0)
-    overlaps[overlaps <= _OVERLAP] = 0.0
-    if not overlaps.any():
-        return middles, False
-    # Each moves by the mean of its pushes: by their sum, a disc among many would leap over the others.
-    counts = np.maximum(1, np.count_nonzero(overlaps, axis=1))
-    pushes = (overlaps * shares / np.maximum(distances, 0.01))[:, :, None] * apart
-    return middles + pushes.sum(axis=1) / np.sqrt(counts)[:, None], True
+    weights: dict[tuple[int, int], float] = defaultdict(float)
+    for one, other, weight in edges:
+        ends = int(group_of[one]), int(group_of[other])
+        if ends[0] != ends[1]:
+            weights[min(ends), max(ends)] += weight
+    graph = igraph.Graph(count, list(weights))
+    with seeded_igraph():
+        layout = graph.layout_fruchterman_reingold(
+            weights=list(weights.values()), seed=_spiral(np.sqrt(np.arange(count))).tolist(), niter=200, grid=False
+        )
+    return np.array(layout.coords).reshape(count, 2)
 
 
 def _spiral(radii: Points) -> Points:

@@ -40,6 +40,8 @@ def _to_json(value: Any) -> Any:
         return micros(value)
     if isinstance(value, Alias) and not value.valid.has_bound:
         return [value.name]
+    if isinstance(value, Turn) and value.before is None:
+        return [value.conversation, value.number, value.speaker, value.at]
     if isinstance(value, _VALUES):
         return [getattr(value, field) for field in value.__slots__]
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
@@ -88,65 +90,17 @@ def encode(event: Event) -> str:
     >>> encode(Forgotten("m1", why="she asked"))
     '{"memory":"m1","why":"she asked"}'
     """
-    return _encode_json(_stored_memory(event) if isinstance(event, Remembered) else _stored_fields(event))
-
-
-def _stored_fields(event: Event) -> dict[str, Any]:
-    """The fields of an event without those that have their default value."""
-    values = [(name, getattr(event, name), default) for name, default in _FIELDS[type(event)]]
-    return {name: value for name, value, default in values if value != default}
-
-
-def _stored_memory(event: Remembered) -> dict[str, Any]:
-    """The same for a memory, as values that the encoder knows. `valid` is two fields since the first release.
-
-    Field by field, because it is done for every memory that is added, and a loop takes twice as long.
-    """
-    stored: dict[str, Any] = {"memory": event.memory, "text": event.text, "identity": event.identity}
-    if event.content:
-        stored["content"] = event.content
-    if event.kind != "semantic":
-        stored["kind"] = event.kind
-    if event.importance != 0.5:
-        stored["importance"] = event.importance
-    if event.confidence != 1.0:
-        stored["confidence"] = event.confidence
-    if event.strength != 1.0:
-        stored["strength"] = event.strength
-    if event.key is not None:
-        stored["key"] = event.key
-    if event.source is not None:
-        stored["source"] = event.source
-    if event.observed_by is not None:
-        stored["observed_by"] = event.observed_by
-    if event.valid.start is not None:
-        stored["valid_from"] = micros(event.valid.start)
-    if event.valid.end is not None:
-        stored["valid_until"] = micros(event.valid.end)
-    if event.expires_at is not None:
-        stored["expires_at"] = micros(event.expires_at)
-    if event.tags:
-        stored["tags"] = event.tags
-    if event.mentions:
-        stored["mentions"] = [(mention.name, mention.kind) for mention in event.mentions]
-    if event.triples:
-        stored["triples"] = [(triple.subject, triple.predicate, triple.object) for triple in event.triples]
-    if event.times:
-        stored["times"] = [(w.start and micros(w.start), w.end and micros(w.end)) for w in event.times]
-    if (turn := event.turn) is not None:
-        before = () if turn.before is None else (turn.before,)
-        stored["turn"] = (turn.conversation, turn.number, turn.speaker, turn.at and micros(turn.at), *before)
-    if event.passages:
-        stored["passages"] = event.passages
-    if event.meta:
-        stored["meta"] = event.meta
-    if event.told_at is not None:
-        stored["told_at"] = micros(event.told_at)
-    if event.trust != 1.0:
-        stored["trust"] = event.trust
-    if event.signature is not None:
-        stored["signature"] = event.signature
-    return stored
+    stored: dict[str, Any] = {}
+    for name, default in _FIELDS[type(event)]:
+        value = getattr(event, name)
+        if value is default or value == default:
+            continue
+        if name == "valid" and isinstance(event, Remembered):  # two fields since the first release
+            ends = {"valid_from": value.start, "valid_until": value.end}
+            stored |= {end: moment for end, moment in ends.items() if moment is not None}
+        else:
+            stored[name] = value
+    return _encode_json(stored)
 
 
 def decode(name: str, body: str) -> Event:

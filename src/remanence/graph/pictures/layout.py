@@ -64,7 +64,7 @@ def lay_out(subgraph: Subgraph) -> Layout:
     # Each component has its own layout: in one layout for all, they drift far apart or overlap.
     graph = igraph.Graph(n=len(boxes), edges=ends).simplify()
     parts = sorted(graph.connected_components(), key=lambda part: (-len(part), part))
-    layouts = [_separate(_component_layout(graph.induced_subgraph(part), boxes[part]), boxes[part]) for part in parts]
+    layouts = [separate(_component_layout(graph.induced_subgraph(part), boxes[part]), boxes[part]) for part in parts]
     corners = _pack([_size(points, boxes[part]) for part, points in zip(parts, layouts, strict=True)])
     centers = np.zeros_like(boxes)
     for part, points, corner in zip(parts, layouts, corners, strict=True):
@@ -144,7 +144,7 @@ def seeded_igraph() -> Iterator[None]:
             igraph.set_random_number_generator(random)
 
 
-def _separate(points: Floats, boxes: Floats) -> Floats:
+def separate(points: Floats, boxes: Floats) -> Floats:
     """Move the boxes as little as possible until hardly any two overlap."""
     points = points.copy()
     for _ in range(_SEPARATION_ROUNDS):

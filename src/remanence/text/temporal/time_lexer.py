@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from string import ascii_lowercase
 from typing import NamedTuple
 
 from remanence.text.temporal import time_vocabulary as vocab
@@ -14,9 +13,9 @@ _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 _OTHER_CUES = (
     "o eighteen nineteen twenty thousand ago currently nowadays presently now moment present immediately being"
 )
-_CUE_BYTES = {cue.encode() for cue in (*vocab.TIME_NOUNS, *vocab.RELATIVE_DAYS, *_OTHER_CUES.split())}
+_CUES = {*vocab.TIME_NOUNS, *vocab.RELATIVE_DAYS, *_OTHER_CUES.split()}
 _DIGIT = re.compile("[0-9]")
-_ONLY_LETTERS = bytes(byte if chr(byte) in ascii_lowercase else ord(" ") for byte in range(256))
+_LETTERS = re.compile("[a-z]+")
 
 # The first match wins, so longer patterns come first. Every repetition is bounded: scanning is linear.
 _PATTERNS = {
@@ -84,9 +83,7 @@ def may_have_time(text: str) -> bool:
     """Whether a text has any word or digit of a time. Most texts have none and need no parsing."""
     if _DIGIT.search(text):
         return True
-    # As bytes: this runs for every text, and a regular expression takes twice as long.
-    letters = text.lower().encode("ascii", "replace").translate(_ONLY_LETTERS)
-    return not _CUE_BYTES.isdisjoint(letters.split())
+    return not _CUES.isdisjoint(_LETTERS.findall(text.lower()))
 
 
 def lex(text: str) -> list[TimeToken]:

@@ -25,7 +25,7 @@ from remanence.upkeep.plans import ResultTable, TableResult
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import ScoredMemories, ScoredMemory
 from remanence.upkeep.steps.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
-from remanence.upkeep.steps.near_pairs import NearPairFinder, Pairs, Vector
+from remanence.upkeep.steps.near_pairs import Pairs, Vector, cohesion, find_pairs
 
 Action = Literal["merge", "review", "keep"]
 
@@ -120,16 +120,15 @@ def find_clusters(
     with index.lock:
         merged = [item for item in memories.items if _may_be_merged(index, item.memory)]
     items, vectors = _with_vectors(index, merged)
-    finder = NearPairFinder(vectors, similarity, MAX_NEIGHBOURS)
     seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
     clusters: list[Cluster] = []
-    near = finder.pairs(seed_indices, progress)
+    near = find_pairs(vectors, similarity, MAX_NEIGHBOURS, seed_indices, progress)
     for group in _connected_components(near, max_size):
-        members, cohesion = tuple(items[at] for at in group), finder.cohesion(group)
+        members, similar = tuple(items[at] for at in group), cohesion(vectors, group)
         ids = "|".join(sorted(item.memory.id for item in members))
         cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
-        action, why = _suggestion(index, memories, members, cohesion, settings.merge_cohesion)
-        clusters.append(Cluster(cluster_id, members, cohesion, action, why))
+        action, why = _suggestion(index, memories, members, similar, settings.merge_cohesion)
+        clusters.append(Cluster(cluster_id, members, similar, action, why))
     clusters.sort(key=lambda cluster: (-cluster.cohesion, cluster.memory_ids))
     return Clusters(tuple(clusters), len(items), memories.position, similarity, items, near)
 
