@@ -37,12 +37,12 @@ class Scripted(GenericFakeChatModel):
 
 
 class Listening(Scripted):
-    """One that also puts down what the system prompt said each time; "" where there was none."""
+    """One that also notes the last message of each prompt, with which the memories stand."""
 
     shown: list[str]
 
     def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
-        self.shown.append(str(messages[0].content) if messages[0].type == "system" else "")
+        self.shown.append(str(messages[-1].content))
         return super()._generate(messages, *rest, **options)
 
 
