@@ -5,7 +5,8 @@
 
 The model is scripted: it answers with the facts of each turn as the file has them, quotes the whole turn, gives a day
 that stands in the text of a fact as `when`, and names the known facts that the file says end, where the prompt shows
-them. What is taken back in the same chat is not among its facts, as one call has read it all. So the figures are of the prompt, the checks and the storing, not of a model.
+them. What is taken back in the same chat is not among its facts, as one call has read it all. So the figures are of
+the prompt, the checks and the storing, not of a model.
 
 facts    how many of the facts are kept, word for word, and how many are stored that the file does not have
 dates    how many facts with a date in their text have that date
@@ -30,7 +31,7 @@ from remanence.testing.fakes import facts_reply
 CHATS = Path(__file__).resolve().parents[2] / "shared" / "chats"
 KINDS = {"event": "episode", "plan": "plan", "preference": "viewpoint"}
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_DATE = re.compile(rf"\b(on|since|from|in|at Christmas) (?:(\d{{1,2}}) )?(?:({_MONTHS}) )?(\d{{4}})\b")
+_DATE = re.compile(rf"\b(on|since|from|in|date of|at Christmas) (?:(\d{{1,2}}) )?(?:({_MONTHS}) )?(\d{{4}})\b")
 Row = dict[str, Any]
 
 
@@ -90,7 +91,13 @@ def read_person(person: Row, n: Counts) -> None:
         stored = {memory.text: memory for memory in space.memories() if memory.turn is None}
         over = {memory.text for status in ("superseded", "expired") for memory in space.memories(status)}
     count_facts(person, texts, stored, n)
-    ends = {texts[end] for chat in person["sessions"] for turn in chat["turns"] for end in turn.get("ends", ()) if end in texts}
+    ends = {
+        texts[end]
+        for chat in person["sessions"]
+        for turn in chat["turns"]
+        for end in turn.get("ends", ())
+        if end in texts
+    }
     n["ended"] += len(ends & over)
     for text in over.difference(ends).intersection(texts.values()):
         n.miss("ended wrongly", text)

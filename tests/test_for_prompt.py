@@ -401,7 +401,7 @@ def test_what_the_reader_misses_is_quoted_if_it_is_on_the_matter(life: Space) ->
 
 
 def test_what_memory_knows_is_quoted_for_a_question_that_sounds_impersonal(space: Space) -> None:
-    """"The glovebox" may be anybody's; the memory that has the word and answers says whose. Small talk stays without."""
+    """The memory that has its words and answers it says that it is about the user. Small talk brings nothing."""
     space.add_turns(
         [
             {"role": "user", "content": "the headmistress said no to the six months, only three", "conversation": "a"},

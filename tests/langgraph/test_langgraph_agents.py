@@ -155,7 +155,7 @@ def test_what_an_agent_is_told_stays_in_its_branch(space: remanence.Space, way: 
 
     saver = InMemorySaver()
     memory = RemanenceMiddleware(CheckpointView(space, saver), user_key="user_id")
-    model = Listening(messages=iter(["well"] * 9), shown=[])
+    model = Listening(messages=iter(["Noted."] * 9), shown=[])
     agent: Any = create_agent(model, middleware=[memory], checkpointer=saver)
 
     def say(text: str, **where: str) -> dict[str, str]:

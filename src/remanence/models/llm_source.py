@@ -27,6 +27,7 @@ _EDGES = " \t\n\"“”‘’`'.,;:!?()[]"
 _WORD = re.compile(r"[^\W_]+")
 _LEFT_OUT = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_IN_THOUSANDS = re.compile(r"(\d+)k\b", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 
 
@@ -112,7 +113,9 @@ class Chunk:
         words = [word for word in singular if word in NUMBERS]
         pairs = pairwise(words)
         sums = (NUMBERS[tens] + NUMBERS[ones] for tens, ones in pairs if tens in TENS and 0 < NUMBERS[ones] < 10)
-        return frozenset((*numbers_in(self._text), *map(str, sums), *(str(NUMBERS[word]) for word in words)))
+        thousands = (number + "000" for number in _IN_THOUSANDS.findall(self._text))  # "14k"
+        in_words = (str(NUMBERS[word]) for word in words)
+        return frozenset((*numbers_in(self._text), *thousands, *map(str, sums), *in_words))
 
     @cached_property
     def _text(self) -> str:

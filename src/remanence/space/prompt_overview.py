@@ -33,9 +33,7 @@ def recall_overview(
     return [Hit(each.memory, 0.0, context=context[each.memory.id]) for each in found], profile.position
 
 
-def _of_time(
-    view: Any, message: str, window: Window, in_prompt: Sequence[str], now: datetime
-) -> tuple[list[Hit], int]:
+def _of_time(view: Any, message: str, window: Window, in_prompt: Sequence[str], now: datetime) -> tuple[list[Hit], int]:
     """What was told in a time or is about it, in its order. Of a time to come nothing was told in it."""
     is_ahead = window.start is not None and window.start > now
     recall = view.recall(
