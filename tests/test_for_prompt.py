@@ -398,3 +398,26 @@ def test_what_the_reader_misses_is_quoted_if_it_is_on_the_matter(life: Space) ->
         "The accountant, Mr Peeters, wants all receipts."
     ]
     assert life.for_prompt("What is the boiling point of lead?").hits == ()
+
+
+def test_what_memory_knows_is_quoted_for_a_question_that_sounds_impersonal(space: Space) -> None:
+    """The memory that has its words and answers it says that it is about the user. Small talk brings nothing."""
+    space.add_turns(
+        [
+            {"role": "user", "content": "the headmistress said no to the six months, only three", "conversation": "a"},
+            {"role": "user", "content": "my neighbour boils eggs for his hens", "conversation": "b"},
+        ]
+    )
+    assert quoted(space, "why did the six months not work out") == [
+        "the headmistress said no to the six months, only three"
+    ]
+    assert quoted(space, "how long do you boil an egg") == []
+
+
+def test_a_coming_december_is_not_the_last_one() -> None:
+    with remanence.open(None, clock=FakeClock("2026-11-18")) as space:
+        space.add_turns([{"role": "user", "content": "we won the quiz", "time": "2025-12-13"}], now="2025-12-13")
+        space.add_turns(
+            [{"role": "user", "content": "Kamen moves to Sofia in December", "time": "2026-10-06"}], now="2026-10-06"
+        )
+        assert quoted(space, "What's coming up for me in December?") == ["Kamen moves to Sofia in December"]

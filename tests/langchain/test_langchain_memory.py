@@ -86,7 +86,7 @@ def test_the_window_is_not_said_twice(space: Space) -> None:
     memory.save_context({"input": "Ana lives in Porto, I said."}, {"output": "Yes, Ana does."})
     loaded = memory.load_memory_variables({"input": "Where does Ana live?"})["history"]
 
-    assert recalled(loaded)[0]["text"] == "Ana lives in Porto."
+    assert loaded.count("Ana lives in Porto.") == 1, "alone, or as the turn before its answer"
     assert loaded.endswith("Human: Ana lives in Porto, I said.\nAI: Yes, Ana does.")
     assert loaded.count("I said") == 1
 

@@ -37,12 +37,12 @@ class Scripted(GenericFakeChatModel):
 
 
 class Listening(Scripted):
-    """One that also puts down what the system prompt said each time; "" where there was none."""
+    """One that also notes the last message of each prompt, with which the memories stand."""
 
     shown: list[str]
 
     def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
-        self.shown.append(str(messages[0].content) if messages[0].type == "system" else "")
+        self.shown.append(str(messages[-1].content))
         return super()._generate(messages, *rest, **options)
 
 
@@ -155,7 +155,7 @@ def test_what_an_agent_is_told_stays_in_its_branch(space: remanence.Space, way: 
 
     saver = InMemorySaver()
     memory = RemanenceMiddleware(CheckpointView(space, saver), user_key="user_id")
-    model = Listening(messages=iter(["well"] * 9), shown=[])
+    model = Listening(messages=iter(["Noted."] * 9), shown=[])
     agent: Any = create_agent(model, middleware=[memory], checkpointer=saver)
 
     def say(text: str, **where: str) -> dict[str, str]:

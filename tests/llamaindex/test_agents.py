@@ -84,7 +84,8 @@ async def test_memories_are_at_the_end_of_a_system_message_in_the_window(space: 
     llm = Scripted("In Porto.")
     history = [ChatMessage(role="system", content="Be brief.")]
 
-    await FunctionAgent(llm=llm).run("Where does Alice live?", history, memory=RemanenceMemory(space))
+    memory = RemanenceMemory(space, place="system")
+    await FunctionAgent(llm=llm).run("Where does Alice live?", history, memory=memory)
 
     system, question = llm.prompts[0]
     assert [block.text.startswith(OPEN_TAG) for block in system.blocks] == [False, True]

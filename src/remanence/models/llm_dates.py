@@ -20,6 +20,7 @@ from remanence.text.temporal.time_lexer import may_have_time
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 _ISO = re.compile(r"(\d{4}(?:-\d\d){0,2})(?![\d-])(?:[T ][\d:.+Z-]+)?(?:/(\d{4}(?:-\d\d){0,2})\b.*)?")
 _WORD = re.compile(r"[^\W\d_]+")
+_DAY_OF_MONTH = re.compile(r"(?:on )?(?:the )?\d{1,2}(?:st|nd|rd|th)?", re.IGNORECASE)
 _CLOCK_WORDS = frozenset(
     "a p m am pm o clock oclock h uhr um noon midday midnight at by until till from to and between half past quarter "
     "one two three four five six seven eight nine ten eleven twelve".split()
@@ -36,6 +37,8 @@ class StatedTimes:
     quoted: tuple[Window, ...]
     uncertain: frozenset[Window]
     """Those of them of which the year, or the week of a weekday, is not certain."""
+    of_any_month: frozenset[Window]
+    """Those of them that name a day and no month, as "the 24th"."""
     has_other_words: bool
     """Whether the quotation has words of a time that could not be read, such as "for three years"."""
     chunk: Chunk
@@ -58,6 +61,7 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
         piece.utterance.text,
         tuple(_whole_days(phrase.window) for phrase in phrases),
         frozenset(_whole_days(phrase.window) for phrase in phrases if not phrase.is_certain),
+        frozenset(_whole_days(phrase.window) for phrase in phrases if _DAY_OF_MONTH.fullmatch(phrase.text)),
         not phrases and may_have_time(quotation),
         chunk,
     )
@@ -101,7 +105,15 @@ def _agrees(given: Window, stated: Window, times: StatedTimes) -> bool:
     if stated.end is None:  # "since last summer"
         return _is_near(given.start, stated.start, times.told_at)
     is_other_week = stated in times.uncertain and _distance(given.start, stated.start) == _WEEK
-    return given.overlaps(stated) or is_other_week
+    is_other_month = stated in times.of_any_month and _days_of_month(given) == _days_of_month(stated)
+    return given.overlaps(stated) or is_other_week or is_other_month
+
+
+def _days_of_month(window: Window) -> tuple[int, int] | None:
+    """The first and the last day of a window, by their numbers in the month."""
+    if window.start is None or window.end is None or window.end - window.start > _WEEK:
+        return None
+    return window.start.day, (window.end - timedelta(microseconds=1)).day
 
 
 def _is_near(given: datetime | None, stated: datetime | None, told_at: datetime) -> bool:

@@ -59,7 +59,7 @@ def checked_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
     text, names, invented = match_spelling(text, chunk)
     mentions = _mentions(row.get("names"), names, text, chunk, piece)
     overlap = chunk.word_overlap(text)
-    if overlap == 0 or (invented and all(mention.name == SELF for mention in mentions)):
+    if invented and (overlap == 0 or all(mention.name == SELF for mention in mentions)):
         return None
     if _has_unsaid_number(text, chunk, window, times.told_at) or _is_of_user_by_assistant(text, piece):
         return None
@@ -116,6 +116,7 @@ def _has_unsaid_number(text: str, chunk: Chunk, window: Window, told_at: datetim
     """Whether a text has a number that is neither in the source nor part of a date of the fact."""
     days = (told_at, window.start, window.end and window.end - timedelta(microseconds=1))
     dates = {str(part) for day in days if day is not None for part in (day.year, day.month, day.day)}
+    dates |= {str(told_at.year - 1), str(told_at.year + 1)}  # of "at Christmas"
     numbers = (number for written in _NUMBER.findall(text) for number in numbers_in(written))
     return any(number not in chunk.numbers and number not in dates for number in numbers)
 

@@ -27,6 +27,7 @@ _EDGES = " \t\n\"“”‘’`'.,;:!?()[]"
 _WORD = re.compile(r"[^\W_]+")
 _LEFT_OUT = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_IN_THOUSANDS = re.compile(r"(\d+)k\b", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 
 
@@ -89,9 +90,13 @@ class Chunk:
         >>> chunk.find_spelling("Sao Paulo"), chunk.find_spelling("Anna's"), chunk.find_spelling("Graz")
         ('São Paulo', 'ANNA', 'Graz')
         >>> chunk.find_spelling("Ann")
+        >>> Chunk((Piece(0, Utterance("gareths back at work")),)).find_spelling("Gareth")
+        'Gareth'
         """
         given = bare_name(name)
         found = list(find_words(given, self._text))
+        if not found and given:  # "gareths" is how many write "Gareth's"
+            found = [said[:-1] for said in find_words(given + "s", self._text) if said == said.lower()]
         capitals = (spelled for spelled in found if spelled != spelled.lower())
         return next(capitals, given if found else None)
 
@@ -103,10 +108,14 @@ class Chunk:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """The numbers in the source, in digits, also those in words."""
-        words = [word for word in re.split(r"[^a-z]+", self._text.lower()) if word in NUMBERS]
+        said = re.split(r"[^a-z]+", self._text.lower())
+        singular = (word if word in NUMBERS else word.removesuffix("s") for word in said)  # "sevens"
+        words = [word for word in singular if word in NUMBERS]
         pairs = pairwise(words)
         sums = (NUMBERS[tens] + NUMBERS[ones] for tens, ones in pairs if tens in TENS and 0 < NUMBERS[ones] < 10)
-        return frozenset((*numbers_in(self._text), *map(str, sums), *(str(NUMBERS[word]) for word in words)))
+        thousands = (number + "000" for number in _IN_THOUSANDS.findall(self._text))  # "14k"
+        in_words = (str(NUMBERS[word]) for word in words)
+        return frozenset((*numbers_in(self._text), *thousands, *map(str, sums), *in_words))
 
     @cached_property
     def _text(self) -> str:

@@ -42,8 +42,10 @@ WINDOW_PART = 4
 """Recalled memories take at most this part of the window: a quarter."""
 _SPARE_HITS = 6
 """How many more hits are recalled than wanted, as some are repetitions."""
-_NO_NEED = 0.08
+_NO_NEED = 0.02
 """Nothing is recalled for a message that needs memory with a lower probability."""
+_LITTLE_NEED = 0.08
+"""For a message that needs memory with a lower probability, only hits with a word of it are quoted."""
 _NEED_WITHOUT_READER = 0.2
 _NEED_WITHOUT_ANSWER = 0.3
 """For a message that needs memory at least so much, the first hit on its matter is quoted if no hit seems to help."""
@@ -147,12 +149,15 @@ def recall_for_prompt(
     )
     copies = {normalize_text(text) for text in in_prompt}
     hits = [hit for hit in recall if normalize_text(hit.memory.text) not in copies and _may_quote(hit.memory, keep)]
+    hits = [hit for hit in hits if not _asks_the_same(hit.memory, asked)]
     person = find_referent(asked, [turn["content"] for turn in recent if turn.get("role", "user") == "user"])
     if min_score is None:
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
         about_person = next((hit for hit in hits if person and person.is_named_in(hit.memory)), None)
         helpful = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
-        hits = helpful or ([] if need < _NEED_WITHOUT_ANSWER else _on_the_matter(hits, asked))
+        if need < _LITTLE_NEED:
+            helpful = _on_the_matter(helpful, asked)
+        hits = helpful or ([] if need < _NEED_WITHOUT_ANSWER else _on_the_matter(hits, asked)[:1])
     hits = distinct_hits(hits, asked)[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing, today=now)
     reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
@@ -247,6 +252,12 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
     return is_kept(keep, role, memory.text)
 
 
+def _asks_the_same(memory: Memory, asked: str) -> bool:
+    """Whether a turn is a question without a word beside those of the message."""
+    words = {word for word in content_words(memory.text) if not word.isdigit()}
+    return memory.turn is not None and "?" in memory.text and words.issubset(content_words(asked))
+
+
 def _passes(memory: Memory, kinds: str | Sequence[str] | None, tags: str | Sequence[str] | None) -> bool:
     """Whether a memory is of one of these kinds and has all of these tags."""
     wanted = [tags] if isinstance(tags, str) else tags or ()
@@ -267,7 +278,7 @@ def _memory_need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[floa
     if turns and may_refer and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
         told = [turn["content"] for turn in turns[-CONTEXT_TURNS:] if turn.get("role", "user") != ASSISTANT]
         return max(need, need_of_memory(" ".join([*told, message]))), analysis.reason
-    return min(need, 1 - analysis.confidence), analysis.reason
+    return 0.0 if analysis.reason == ONLY_GREETING else min(need, 1 - analysis.confidence), analysis.reason
 
 
 def _is_answer(turns: Sequence[Mapping[str, str]]) -> bool:
@@ -285,11 +296,10 @@ def _is_helpful(hit: Hit, need: float, best: float) -> bool:
 
 
 def _on_the_matter(hits: Sequence[Hit], message: str) -> list[Hit]:
-    """The first hit that has a word of the message, with what it is about: the reader may miss that "turned 7" is an
-    age, and a model does not."""
+    """The hits that have a word of the message: the reader may miss that "turned 7" is an age, and a model does not."""
     words = {word for word in content_words(message) if word not in FILLER and len(word) > 2}  # not "Mr"
     told = (hit for hit in hits if not _is_by_assistant(hit.memory))
-    return [hit for hit in told if not words.isdisjoint(content_words(hit.memory.text))][:1]
+    return [hit for hit in told if not words.isdisjoint(content_words(hit.memory.text))]
 
 
 def _log_odds(probability: float) -> float:

@@ -24,7 +24,7 @@ def recall_overview(
     if window is None:
         return [], 0
     if window.has_bound:
-        return _of_time(view, message, window, in_prompt)
+        return _of_time(view, message, window, in_prompt, now)
     if not hasattr(view, "profile"):  # a view of checkpoints has none
         return [], 0
     profile = view.profile(max_tokens=max_tokens or _PROFILE_TOKENS)
@@ -33,10 +33,12 @@ def recall_overview(
     return [Hit(each.memory, 0.0, context=context[each.memory.id]) for each in found], profile.position
 
 
-def _of_time(view: Any, message: str, window: Window, in_prompt: Sequence[str]) -> tuple[list[Hit], int]:
-    """What was told in a time or is about it, in its order."""
+def _of_time(view: Any, message: str, window: Window, in_prompt: Sequence[str], now: datetime) -> tuple[list[Hit], int]:
+    """What was told in a time or is about it, in its order. Of a time to come nothing was told in it."""
+    is_ahead = window.start is not None and window.start > now
     recall = view.recall(
         message,
+        during=window if is_ahead else None,
         limit=_MAX_OF_TIME,
         signals=["times"],
         reader="none",
