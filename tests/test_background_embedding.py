@@ -1,4 +1,4 @@
-"""Texts whose vectors are made in the background are found at once by their words, and by meaning when they have them."""
+"""Texts whose vectors are made in the background: they are found by their words at once, and by meaning later."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def test_what_is_not_waited_for_is_found_by_its_words_at_once(place: str, home: 
         embedder.gate.set()
         wait_until(lambda: unembedded(space) == 0)
         answer = space.recall("room 77", signals=["vectors"])
-        assert not answer.missing and answer[0].memory == added[77]
+        assert not answer.missing
+        assert answer[0].memory == added[77]
         assert space.admin.check() == {}
         assert sorted(text for text in embedder.embedded if text in TEXTS) == sorted(TEXTS), "each once"
 

@@ -2,8 +2,8 @@
 
 The memories of a topic are read in the order they were told, in windows that overlap, with the question of the topic. A
 window is read once: a new memory changes only the last windows of its topic, so a profile that is asked for again costs
-one pass of the reader. `ended_weights.tsv`, learned by training/ended_weights.py from chats in which people marked what
-ended, turns what the reader says, the age and the kind of a memory into one probability.
+one pass of the reader. `models/ended_weights.tsv`, learned by training/ended_weights.py from chats in which people
+marked what ended, turns what the reader says, the age and the kind of a memory into one probability.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _sigmoid(odds: float) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-WEIGHTS = Path(__file__).with_name("ended_weights.tsv")
+WEIGHTS = Path(__file__).parents[1] / "models" / "ended_weights.tsv"
 
 
 @cache
