@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakMethod, ref
 
@@ -28,8 +30,8 @@ FIRST_PAUSE = 5.0
 """Seconds until an embedder that did not answer is asked again. Each time the pause is doubled."""
 _MAX_PAUSE = 300.0
 _IDLE_SECONDS = 30.0
-_OTHER_PROCESS_SECONDS = 0.5
-"""How often what another process has embedded is read."""
+_OTHER_SECONDS = 0.5
+"""How often it is looked at what a caller or another process has embedded."""
 
 
 class BackgroundEmbedder:
@@ -49,12 +51,24 @@ class BackgroundEmbedder:
         self._thread = PeriodicThread("remanence-embedding", run_once, problem=problem, retry_seconds=FIRST_PAUSE)
         self._lock = threading.Lock()
         self._due: dict[str, float] = {}  # when each space that lacks vectors is tried next
+        self._embedded_by_callers: list[str] = []
         self._pauses: dict[str, float] = {}  # of spaces whose last try made no vector
+
+    @contextmanager
+    def left_to_caller(self, space: str) -> Iterator[None]:
+        """While a caller embeds what a space lacks, the thread does not."""
+        with self._lock:
+            self._embedded_by_callers.append(space)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._embedded_by_callers.remove(space)
 
     def watch(self, space: str, *, embedder_is_down: bool = False) -> None:
         """A space lacks vectors: make them, in a while if its embedder has just failed."""
         with self._lock:
-            if space in self._due:
+            if space in self._due or space in self._embedded_by_callers:
                 return
             self._due[space] = time.monotonic() + (FIRST_PAUSE if embedder_is_down else 0.0)
         self._thread.start()
@@ -79,7 +93,8 @@ class BackgroundEmbedder:
             raise Closed("the engine is gone.")
         now = time.monotonic()
         for space in [space for space, due in [*self._due.items()] if due <= now]:
-            pause = self._embed_batch(engine, space)
+            is_free = space not in self._embedded_by_callers
+            pause = self._embed_batch(engine, space) if is_free else _OTHER_SECONDS
             with self._lock:
                 if pause is None:
                     self._due.pop(space, None)
@@ -105,7 +120,7 @@ class BackgroundEmbedder:
             engine.locks.delete(lock)
             return None
         if not acquired:
-            return _OTHER_PROCESS_SECONDS
+            return _OTHER_SECONDS
         if left < len(rows):
             self._pauses.pop(space, None)
             return 0.0

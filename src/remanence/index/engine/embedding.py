@@ -54,7 +54,7 @@ def store_vectors(engine: Engine, transaction: Transaction, space: str, vectors:
 
 def embed_missing(engine: Engine, space: str, progress: Progress | None = None) -> None:
     """Embed the texts that have no vector, because the embedder was down or has been replaced."""
-    with engine.open_index(space) as index:
+    with engine.background_embedder.left_to_caller(space), engine.open_index(space) as index:
         rows = index.rows_missing_vectors()
         for begin in range(0, len(rows), _CHUNK):
             chunk = rows[begin : begin + _CHUNK]
