@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from remanence.errors import LedgerUnavailable
 from remanence.events import Event, Quarantined, Remembered
-from remanence.index.engine.embedding import embed, store_vectors
+from remanence.index.engine.embedding import embed, embed_missing, store_vectors
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index, memory_from_entry
 from remanence.remember.ended_claims import ending_events, ends_claims
@@ -134,10 +134,21 @@ def _append_chunk(
                 store_vectors(engine, transaction, space, new_vectors)
         index.apply_written(entries, vectors)
         if index.vectors.sync.missing_vectors:
-            engine.background_embedder.watch(space, embedder_is_down=not is_later)
-        if new_vectors:
-            engine.background_embedder.embedder_answered(space)
+            _embed_missing(engine, space, len(index.vectors.sync.missing_vectors), is_later, bool(vectors))
         return _written_memories(index, resolved, entries, existing)
+
+
+def _embed_missing(engine: Engine, space: str, count: int, is_later: bool, embedder_is_up: bool) -> None:
+    """Embed in the background what lacks a vector. If that waits for an embedder that was down and is up again, do it
+    at once, unless it is much."""
+    background = engine.background_embedder
+    if is_later or not embedder_is_up:
+        background.watch(space, embedder_is_down=not is_later)
+    elif background.is_pausing(space):
+        if count <= CHUNK:
+            embed_missing(engine, space)
+        else:
+            background.end_pause(space)
 
 
 def _quarantine_events(index: Index, versions: Sequence[Remembered]) -> list[Event]:

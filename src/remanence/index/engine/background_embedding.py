@@ -74,11 +74,14 @@ class BackgroundEmbedder:
         self._thread.start()
         self._thread.notify()
 
-    def embedder_answered(self, space: str) -> None:
-        """The embedder has just answered: what lacks vectors is tried at once."""
+    def is_pausing(self, space: str) -> bool:
+        """Whether the embedder was down at the last try."""
         with self._lock:
-            if space not in self._pauses and self._due.get(space, 0.0) <= time.monotonic():
-                return
+            return self._due.get(space, 0.0) > time.monotonic()
+
+    def end_pause(self, space: str) -> None:
+        """Try again now."""
+        with self._lock:
             self._due[space] = 0.0
         self._thread.notify()
 
