@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakMethod, ref
 
-from remanence.errors import Closed, EmbedderError
+from remanence.errors import Closed, EmbedderError, LedgerUnavailable
 from remanence.index.engine.embedding import embed_rows
 from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.text.text import text_hash
@@ -110,17 +110,21 @@ class BackgroundEmbedder:
         """Embed a batch. Returns the seconds until the next one; None if nothing is left."""
         with engine.open_index(space) as index:
             rows = index.rows_missing_vectors()
+            if not rows:  # a caller has embedded them, or they were erased
+                return None
             lock = f"vectors-{text_hash(space).hex()[:16]}"
-            with engine.locks.acquire(lock) as acquired:
-                if acquired:
-                    try:
+            acquired = True
+            try:
+                with engine.locks.acquire(lock) as acquired:
+                    if acquired:
                         embed_rows(engine, index, rows[:BATCH])
-                    except EmbedderError as error:
-                        log.warning("texts of space %r have no vector for now: %s", space, error)
+            except (EmbedderError, LedgerUnavailable, OSError) as error:  # the folder may be full, or read-only
+                log.warning("texts of space %r have no vector for now: %s", space, error)
             index.fill_missing_vectors(rows[:BATCH] if acquired and len(rows) > BATCH else None)
             left = len(index.rows_missing_vectors())
         if not left:
-            engine.locks.delete(lock)
+            if acquired:
+                engine.locks.delete(lock)
             return None
         if not acquired:
             return _OTHER_SECONDS
