@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,6 +116,29 @@ def test_files_are_sent_and_fetched(remote: Space, tmp_path: Path) -> None:
     assert (planned.added, planned.dry_run, planned.kinds, remote.count()) == (1, True, {"memory": 1}, 1)
     assert remote.admin.export_okf(tmp_path / "bundle").concepts == 1
     assert remote.spaces() == ["default", "default/copy"]
+
+
+def test_texts_are_stored_over_a_connection_before_they_have_vectors() -> None:
+    """The server makes the vectors in the background; `stats` counts what is left."""
+
+    class Waiting(HashingEmbedder):
+        gate = threading.Event()
+
+        def embed(self, texts: Sequence[str]) -> Any:
+            assert self.gate.wait(60)
+            return super().embed(texts)
+
+    embedder = Waiting()
+    with remanence.open(None, embedder=embedder, reader=None) as space, connected(space) as remote:
+        remote.add_many(["Ana lives in Porto.", {"text": "Bob sails.", "tags": ["sport"]}], wait=False)
+        [turn] = remote.add_turns([{"speaker": "Ana", "content": "I moved to Lisbon."}], wait=False)
+        assert remote.admin.stats().unembedded == 3
+        assert remote.recall("Lisbon", signals=["words"])[0].memory == turn
+        embedder.gate.set()
+        deadline = time.monotonic() + 60
+        while remote.admin.stats().unembedded and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not remote.recall("Lisbon").missing
 
 
 def test_a_deadline_holds_over_a_connection() -> None:

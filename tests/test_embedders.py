@@ -17,7 +17,14 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.errors import EmbedderError, EmbedderUnavailable, InvalidEmbedding, InvalidInput, MissingExtra
+from remanence.errors import (
+    EmbedderError,
+    EmbedderUnavailable,
+    InvalidEmbedding,
+    InvalidInput,
+    MissingExtra,
+    ProjectionStale,
+)
 from remanence.models import catalogue as models
 from remanence.models import text_model
 from remanence.models.embedders import (
@@ -627,3 +634,28 @@ def test_tokenizers_with_another_api_are_refused_at_opening(
     with pytest.raises(MissingExtra, match=r"cannot use tokenizers 1\.0\.3.*pip install \"tokenizers<1\""):
         remanence.open(None, **{"reader": "small", **options})
     remanence.open(None, embedder=HashingEmbedder(), reader=None).close()
+
+
+def check_moving_between_embedders(location: str | Path) -> None:
+    """A space that was made with the table opens with it by default, and moves to the default embedder and back."""
+    table, sentences = StaticEmbedder.name, SentenceEmbedder.name
+    with remanence.open(location, embedder="fast", reader=None) as space:
+        added = space.add_many(["Alice lives in Porto.", "Bob sold his boat.", "The kitchen is green."])
+    for embedder in (None, "default", "fast", None):
+        if embedder is not None:
+            remanence.reembed(location, embedder=embedder)
+        name = sentences if embedder == "default" else table
+        with remanence.open(location, reader=None) as space:
+            assert (space.admin.stats().embedder, space.admin.stats().unembedded) == (name, 0)
+            assert space.recall("Bob sold his boat.", signals=["vectors"])[0].memory.id == added[1].id
+            assert space.admin.check() == {}
+        other = table if name == sentences else sentences
+        with pytest.raises(ProjectionStale, match=name):
+            remanence.open(location, embedder=other, reader=None).add("Carol sails.")
+
+
+def test_a_space_of_the_table_moves_to_the_default_embedder_and_back(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(EMBEDDER_VARIABLE)
+    check_moving_between_embedders(home)

@@ -35,6 +35,7 @@ from remanence.ports import Ledger
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import HashingEmbedder, LocksContract
 from remanence.testing.ledger_contract import LedgerContract, append_events, remembered_event
+from test_embedders import check_moving_between_embedders
 
 
 class TestPostgres(LedgerContract):
@@ -552,6 +553,13 @@ class TestLocks:
         assert done
         one.close()
         two.close()
+
+
+def test_a_space_of_the_table_moves_to_the_default_embedder_and_back(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REMANENCE_EMBEDDER")
+    check_moving_between_embedders(database)
 
 
 class TestFiles:

@@ -1,4 +1,4 @@
-"""Learn `src/remanence/recall/ended_weights.tsv`: which of the memories of a profile have ended by now.
+"""Learn `src/remanence/models/ended_weights.tsv`: which of the memories of a profile have ended by now.
 
     python -m training.ended_weights FILES            writes the weights
     python -m training.ended_weights FILES --check    only says how well

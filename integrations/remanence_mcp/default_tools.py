@@ -55,12 +55,16 @@ def recall(
     reader: Annotated[
         Literal["small", "none"] | None, Field(description="'none' is faster and ranks by the signals alone")
     ] = None,
+    deadline: Annotated[
+        float | None, Field(gt=0, le=3_600, description="Seconds after which the hits are ranked by the signals alone")
+    ] = None,
     max_tokens: MaxTokens = 1_000,
 ) -> CallToolResult:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
     sources. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
     if nothing that is known answers the question."""
-    request = ask.RecallBody(query=query, limit=limit, during=during, tags=tags, as_of=as_of, reader=reader)
+    filters: dict[str, Any] = {"during": during, "tags": tags, "as_of": as_of}
+    request = ask.RecallBody(query=query, limit=limit, reader=reader, deadline=deadline, **filters)
     answer = memory_operations.recall(current_space(), request)
     hits = [
         hit.memory.model_dump(include=_HIT_FIELDS)

@@ -106,9 +106,13 @@ async def test_recall_says_first_that_nothing_is_known() -> None:
     assert scores == [round(hit["score"], 2) for hit in answers[1].structured_content["hits"]]
 
 
-async def test_recall_says_that_the_hits_were_not_read_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the deadline of the process."""
-    monkeypatch.setenv("REMANENCE_DEADLINE", "0.05")
+@pytest.mark.parametrize("given", [{}, {"deadline": 0.05}], ids=["of the process", "of the call"])
+async def test_recall_says_that_the_hits_were_not_read_in_time(
+    given: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the deadline of the process, or of the call."""
+    if not given:
+        monkeypatch.setenv("REMANENCE_DEADLINE", "0.05")
     go = threading.Event()
 
     def read(question: str, texts: Sequence[str]) -> list[float]:
@@ -118,7 +122,7 @@ async def test_recall_says_that_the_hits_were_not_read_in_time(monkeypatch: pyte
     with remanence.open(None, reader=read) as space:
         space.add("Ana lives in Porto.")
         async with connected(space) as mcp:
-            answer = await mcp.client.call_tool("recall", {"query": "Where does Ana live?"})
+            answer = await mcp.client.call_tool("recall", {"query": "Where does Ana live?"} | given)
             go.set()
 
     assert "reader was not available: the hits were not read by the deadline" in answer.content[0].text

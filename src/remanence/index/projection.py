@@ -222,13 +222,21 @@ class Projection:
         with self.lock:
             return list(dict.fromkeys((*self.vectors.text_hashes(), *self.graph.text_hashes())))
 
-    def fill_missing_vectors(self) -> None:
+    def rows_missing_vectors(self) -> list[int]:
+        """The rows with a text that has no vector yet, in order."""
+        with self.lock:
+            return self.vectors.sync.rows_missing_vectors()
+
+    def fill_missing_vectors(self, rows: Sequence[int] | None = None) -> None:
+        """Read the vectors that were stored since: of the texts of these rows, or by default of all that lacks one."""
         with self.lock:
             self._is_partial = True
-            self.vectors.sync.fill_missing_vectors()
-            self.graph.fill_missing_vectors()
+            self.vectors.sync.fill_missing_vectors(rows)
+            if rows is None:
+                self.graph.fill_missing_vectors()
             self._is_partial = False
-            self.contents.find_missing_descriptions(self.missing_descriptions)
+            if rows is None:
+                self.contents.find_missing_descriptions(self.missing_descriptions)
             self.contents.applied = max(self.contents.applied, self._saved + _UNSAVED) + 1  # the index file lacks them
 
     def rebuild(self) -> None:

@@ -4,6 +4,7 @@ embedders.py       text to vectors: the built-in table, transformers by name, em
 readers.py         readers, which score hits for a question; reader_input.py is the text that they are given
 text_model.py      the two small transformers that come with the package
 message_words.py   what the words of a message say about it; turn_classes.py says what a memory is, by its vector
+                   ended_weights.tsv: the weights by which the profile leaves out what has ended
 catalogue.py       the transformers that are known by name; onnx_models.py runs them
 extractors.py      the extractor for what a caller passes
 llm_extractor.py   facts, profiles and merged texts from a language model

@@ -7,8 +7,8 @@ Each memory is read twice, with the lines a day apart at most, so that age alone
    what replaces it answers that, and what only belongs to the same topic does not
 
 Each reading is made once: a new memory changes only the last windows of its topic and the second reading of those that
-it is near to. `ended_weights.tsv`, learned by training/ended_weights.py from chats in which people marked what ended,
-turns the two and the kind of a memory into one probability.
+it is near to. `models/ended_weights.tsv`, learned by training/ended_weights.py from chats in which people marked what
+ended, turns the two and the kind of a memory into one probability.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _sigmoid(odds: float) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-WEIGHTS = Path(__file__).with_name("ended_weights.tsv")
+WEIGHTS = Path(__file__).parents[1] / "models" / "ended_weights.tsv"
 
 
 @cache

@@ -39,8 +39,10 @@ def append(
     progress: Progress | None = None,
     extra_events: ExtraEvents | None = None,
     at: datetime | None = None,
+    embed_later: bool = False,
 ) -> list[Memory]:
-    """Write these versions, each chunk in one transaction, and return the memories they became.
+    """Write these versions, each chunk in one transaction, and return the memories they became. With `embed_later`
+    their vectors are made in the background, unless the embedder is fast.
 
     `extra_events` is called under the write lock with the ids of all memories. Its events are written in the
     last transaction, at the moment of the last version, or `at` if there is no version.
@@ -52,7 +54,7 @@ def append(
         extra_at = chunk[-1].recorded_at if chunk else at or engine.now()
         extra = extra_events if is_last else None
         with counting_stored_rows(memories):
-            memories += _append_chunk(engine, space, chunk, prepared, memories, extra, extra_at)
+            memories += _append_chunk(engine, space, chunk, prepared, memories, extra, extra_at, embed_later)
         if progress is not None:
             progress(len(memories), len(prepared))
     if space in engine.profiled_spaces and engine.notify_worker is not None:
@@ -92,10 +94,13 @@ def _append_chunk(
     earlier_chunks: Sequence[Memory],
     extra_events: ExtraEvents | None,
     extra_at: datetime,
+    embed_later: bool,
 ) -> list[Memory]:
     with engine.open_index(space, catch_up=False) as index:
         # Before the write lock is taken: this may call an embedding model.
-        vectors, new_vectors = embed(engine, space, index.texts_to_embed([p.version for p in prepared]))
+        is_later = embed_later and not engine.embedder.is_fast
+        texts = [] if is_later else index.texts_to_embed([p.version for p in prepared])
+        vectors, new_vectors = embed(engine, space, texts)
         prepared = with_turn_kinds(prepared, vectors, engine.embedder.fingerprint)
         entries: list[Entry] = []
         with engine.write_lock, engine.ledger.transaction() as transaction:
@@ -128,9 +133,22 @@ def _append_chunk(
             if entries and vectors:
                 store_vectors(engine, transaction, space, new_vectors)
         index.apply_written(entries, vectors)
-        if index.vectors.sync.missing_vectors and vectors:
-            embed_missing(engine, space)
+        if index.vectors.sync.missing_vectors:
+            _embed_missing(engine, space, len(index.vectors.sync.missing_vectors), is_later, bool(vectors))
         return _written_memories(index, resolved, entries, existing)
+
+
+def _embed_missing(engine: Engine, space: str, count: int, is_later: bool, embedder_is_up: bool) -> None:
+    """Embed in the background what lacks a vector. If that waits for an embedder that was down and is up again, do it
+    at once, unless it is much."""
+    background = engine.background_embedder
+    if is_later or not embedder_is_up:
+        background.watch(space, embedder_is_down=not is_later)
+    elif background.is_pausing(space):
+        if count <= CHUNK:
+            embed_missing(engine, space)
+        else:
+            background.end_pause(space)
 
 
 def _quarantine_events(index: Index, versions: Sequence[Remembered]) -> list[Event]:

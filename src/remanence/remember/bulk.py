@@ -27,9 +27,10 @@ PrepareRows = Callable[["Extractor", range], list[PreparedVersion]]
 
 
 def store_drafts(
-    engine: Engine, space: str, drafts: Sequence[Draft], now: datetime, progress: Progress | None
+    engine: Engine, space: str, drafts: Sequence[Draft], now: datetime, progress: Progress | None, embed_later: bool
 ) -> list[Memory]:
-    """Store these memories, and return them in the same order. InvalidInput names the row."""
+    """Store these memories, and return them in the same order. InvalidInput names the row. With `embed_later` their
+    vectors are made in the background."""
 
     def prepare_rows(extractor: Extractor, rows: range) -> list[PreparedVersion]:
         versions: list[PreparedVersion] = []
@@ -53,13 +54,13 @@ def store_drafts(
             raise InvalidInput(f"row {len(texts_to_read) + 1}: {error}") from None
         return texts_to_read
 
-    return _store(engine, space, len(drafts), texts, prepare_rows, progress)
+    return _store(engine, space, len(drafts), texts, prepare_rows, progress, embed_later)
 
 
 def store_turns(
-    engine: Engine, space: str, turns: Sequence[TurnDraft], now: datetime, progress: Progress | None
+    engine: Engine, space: str, turns: Sequence[TurnDraft], now: datetime, progress: Progress | None, embed_later: bool
 ) -> list[Memory]:
-    """Store these chat turns, and return their memories in the same order. InvalidInput names the row."""
+    """Store these chat turns, and return their memories in the same order, as `store_drafts` does."""
     repetitions: dict[str, int] = {}
 
     def prepare_rows(extractor: Extractor, rows: range) -> list[PreparedVersion]:
@@ -75,7 +76,7 @@ def store_turns(
             texts_to_read.append((turn.content, at or now, speaker_name(turn.speaker or turn.role)))
         return texts_to_read
 
-    return _store(engine, space, len(turns), texts, prepare_rows, progress)
+    return _store(engine, space, len(turns), texts, prepare_rows, progress, embed_later)
 
 
 def _store(
@@ -85,12 +86,13 @@ def _store(
     texts: Callable[[], list[ExtractionInput]],
     prepare_rows: PrepareRows,
     progress: Progress | None,
+    embed_later: bool,
 ) -> list[Memory]:
     """Prepare and store all rows. `texts` returns the extraction input of each row, and checks it. It is used only to
     extract many texts with the rules, which never fail. With other extractors all rows are prepared before the first is
     stored."""
     if engine.redactor is not None or not can_extract_in_parallel(engine.extractor, count):
-        return append(engine, space, prepare_rows(engine.extractor, range(count)), progress)
+        return append(engine, space, prepare_rows(engine.extractor, range(count)), progress, embed_later=embed_later)
     memories: list[Memory] = []
 
     def report(done: int, _: int) -> None:
@@ -101,5 +103,5 @@ def _store(
         for begin in range(0, count, _SLICE):
             prepared = prepare_rows(extractor, range(begin, min(begin + _SLICE, count)))
             with counting_stored_rows(memories):
-                memories += append(engine, space, prepared, report)
+                memories += append(engine, space, prepared, report, embed_later=embed_later)
     return memories

@@ -1,20 +1,35 @@
-"""The options of a recall, checked, as the request that the index answers."""
+"""A recall of a space: its options, checked, as the request that the index answers; and its answer, with the notes of
+the vault and with the use of each memory."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import get_args
+from functools import partial
+from typing import TypeVar, get_args
 
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.row_filter import Include, RecallOptions, RowFilter, option_values, row_filter
+from remanence.index.index import Index
+from remanence.recall.answer import Recall
 from remanence.recall.question import CONTEXT_TURNS
 from remanence.recall.reading import check_deadline, check_reader_name
+from remanence.recall.recall import recall
 from remanence.recall.receipts import RecallRequest
+from remanence.recall.similarity import list_by_similarity
 from remanence.schema import Window
 from remanence.text.temporal import parse_moment, parse_window
+from remanence.transfer.overview import MemorySequence
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.decay import usage_of
+
+log = logging.getLogger(__name__)
+
+AnyMemories = TypeVar("AnyMemories", bound=MemorySequence)
 
 _REVIEW_DEPTH = 50
 """How many hits are searched for memories with a high review priority."""
@@ -48,6 +63,55 @@ def checked_request(
         **option_values(row_filter(options, at, trust), RowFilter),
     )
     return limit, request, include
+
+
+def answer_request(
+    engine: Engine, space: str, request: RecallRequest, position: Callable[[str, Index], int], include: Collection[str]
+) -> Recall:
+    """The answer to a request, up to a position of each space; `include` may name "archive" and "vault"."""
+    answer = None
+    if not request.text.strip():
+        if request.vector is not None:
+            answer = list_by_similarity
+        else:
+            from remanence.upkeep.recency_listing import list_by_recency
+
+            answer = list_by_recency
+    archive = "archive" in include
+    result = recall(engine, space, request, partial(position, space), include_archive=archive, answer=answer)
+    if "vault" not in include:
+        return result
+    from remanence.upkeep import runs
+    from remanence.upkeep.vault_notes import vault_import
+
+    if not runs.has_vault_notes(engine, space):
+        return result
+    vault = runs.vault_space(space)
+    notes = recall(engine, vault, request, partial(position, vault), answer=answer)
+    merged = vault_import.merge_recalls(result, notes, request.limit, UpkeepSettings.from_env().vault_weight)
+    # Positions count the entries of all spaces, so the later one fits both.
+    last = max(result.position, notes.position)
+    receipt = None if result.receipt is None else replace(result.receipt, position=last, vault=True)
+    return replace(merged, position=last, receipt=receipt)
+
+
+def with_usage(
+    engine: Engine, space: str, memories: AnyMemories, position: Callable[[Index], int], now: datetime
+) -> AnyMemories:
+    """The same memories with how they were used, unless they are of the past."""
+    try:
+        settings = UpkeepSettings.from_env()
+    except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
+        log.warning("usage is not shown: %s", error)
+        return memories
+    with engine.open_index(space) as index:
+        if position(index) < index.catalog.position:
+            return memories
+        items = [
+            item if item.memory is None else replace(item, usage=usage_of(index, item.memory, now, settings))
+            for item in memories.items
+        ]
+    return replace(memories, items=tuple(items))
 
 
 def _checked_signals(

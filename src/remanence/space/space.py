@@ -163,11 +163,15 @@ class Space(MemoryRemoval):
 
     aadd = in_thread(add)
 
-    def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
+    def add_many(
+        self, rows: Iterable[str | Mapping[str, Any]], *, wait: bool = True, progress: bool | Progress = False
+    ) -> list[Memory]:
         """Store many texts. All rows are checked before any is stored.
 
         Args:
             rows: Texts, or dicts with the arguments of `add`. They are written 250 at a time.
+            wait: False returns when they are stored, several times as fast; a thread makes their vectors. Until
+                it has, they are found by words, names and times, and `Recall.missing` says how many lack a vector.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
@@ -194,12 +198,17 @@ class Space(MemoryRemoval):
         except InvalidInput as error:
             raise InvalidInput(f"row {len(drafts) + 1}: {error}") from None
         with engine.use_date_order_of(self.name, _texts_with_times(drafts)), show as report_progress:
-            return store_drafts(engine, self.name, drafts, now, report_progress)
+            return store_drafts(engine, self.name, drafts, now, report_progress, not wait)
 
     aadd_many = in_thread(add_many)
 
     def add_turns(
-        self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Moment | None = None
+        self,
+        turns: Iterable[Mapping[str, Any]],
+        *,
+        wait: bool = True,
+        progress: bool | Progress = False,
+        now: Moment | None = None,
     ) -> list[Memory]:
         """Store chat turns verbatim.
 
@@ -207,6 +216,8 @@ class Space(MemoryRemoval):
             turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `before`, `key`, `trust`. "I"
                 in a turn is its speaker; "yesterday" is read against its own time. `before` is the turn before it,
                 where that one is not stored ("assistant: Which of the two?").
+            wait: False returns when they are stored, as for `add_many`. Their kind and importance, which the vectors
+                tell, stay "episode" and 0.5.
             progress: True shows a progress bar; a function is called with (done, total).
             now: When they were learned.
 
@@ -227,7 +238,7 @@ class Space(MemoryRemoval):
         rows = enumerate(_rows(turns, "dicts"), 1)
         checked = [validate.parse_turn(turn, row=number) for number, turn in rows]
         with self._engine.use_date_order_of(self.name, [turn.content for turn in checked]), show as shown:
-            return store_turns(self._engine, self.name, checked, at, shown)
+            return store_turns(self._engine, self.name, checked, at, shown, not wait)
 
     aadd_turns = in_thread(add_turns)
 

@@ -28,12 +28,12 @@ from remanence.space.facets.audit_facet import AuditView
 from remanence.space.facets.entity_facet import EntitiesView
 from remanence.space.facets.graph_facet import GraphView
 from remanence.space.prompt_view import PromptView
-from remanence.space.recall_request import checked_request
+from remanence.space.recall_request import answer_request, checked_request, with_usage
 from remanence.text.temporal import parse_moment
 from remanence.transfer.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
 from remanence.upkeep.recency_listing import with_reviews
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps.decay import with_usage
+from remanence.upkeep.steps.decay import hits_with_usage
 
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
@@ -176,7 +176,7 @@ class View(PromptView):
 
     def _recall_with(self, query: str, options: RecallOptions) -> Recall:
         max_hits, request, include = checked_request(self._engine, self.name, query, options, self._now())
-        result = self._recall(request, self._position_of, include)
+        result = answer_request(self._engine, self.name, request, self._position_of, include)
         if self._moment is not None:
             return replace(result, as_of=self._moment, hits=result.hits[:max_hits])
         try:
@@ -184,7 +184,7 @@ class View(PromptView):
         except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
             return replace(result, missing={**result.missing, "usage": str(error)}, hits=result.hits[:max_hits])
         with self._engine.open_index(self.name, catch_up=False) as index:  # as it was for the hits
-            hits = with_usage(index, result.hits, request.now, settings)
+            hits = hits_with_usage(index, result.hits, request.now, settings)
         if "review" not in include:
             return replace(result, hits=hits)
         receipt = None if result.receipt is None else replace(result.receipt, limit=max_hits)
@@ -224,7 +224,8 @@ class View(PromptView):
             (['Alice drinks tea.'], {'m7': 'unknown'})
         """
         memory_ids = inputs.check_one_or_more_ids(ids)
-        return self._with_usage(self._read_overview(lambda overview: overview.get_many(memory_ids)))
+        found = self._read_overview(lambda overview: overview.get_many(memory_ids))
+        return with_usage(self._engine, self.name, found, self._position, self._now())
 
     aget_many = in_thread(get_many)
 

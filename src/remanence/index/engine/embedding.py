@@ -15,6 +15,7 @@ from remanence.text.text import text_hash
 
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine
+    from remanence.index.index import Index
     from remanence.models.embedders import CheckedEmbedder
     from remanence.ports import Ledger, Progress, Transaction, Vector
 
@@ -53,13 +54,11 @@ def store_vectors(engine: Engine, transaction: Transaction, space: str, vectors:
 
 def embed_missing(engine: Engine, space: str, progress: Progress | None = None) -> None:
     """Embed the texts that have no vector, because the embedder was down or has been replaced."""
-    with engine.open_index(space) as index:
-        rows = index.vectors.sync.rows_missing_vectors()
+    with engine.background_embedder.left_to_caller(space), engine.open_index(space) as index:
+        rows = index.rows_missing_vectors()
         for begin in range(0, len(rows), _CHUNK):
             chunk = rows[begin : begin + _CHUNK]
-            entries = engine.ledger.entries_at(index.catalog.positions_of_rows(chunk)).values()
-            versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
-            _embed_and_store(engine, space, [text for version in versions for text in embeddable_texts(version)])
+            embed_rows(engine, index, chunk)
             if progress is not None:
                 progress(begin + len(chunk), len(rows))
         with index.lock:
@@ -67,6 +66,15 @@ def embed_missing(engine: Engine, space: str, progress: Progress | None = None) 
         for begin in range(0, len(described), _CHUNK):
             _embed_and_store(engine, space, described[begin : begin + _CHUNK])
         index.fill_missing_vectors()
+
+
+def embed_rows(engine: Engine, index: Index, rows: Sequence[int]) -> None:
+    """Embed the texts of these rows, and the names in them, that have no vector, and store the vectors."""
+    with index.lock:
+        positions = index.catalog.positions_of_rows(rows)
+    entries = engine.ledger.entries_at(positions).values()
+    versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
+    _embed_and_store(engine, index.space, [text for version in versions for text in embeddable_texts(version)])
 
 
 def embed_descriptions(engine: Engine, space: str) -> None:

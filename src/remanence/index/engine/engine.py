@@ -15,6 +15,7 @@ from uuid import uuid4
 from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.index import SIGNALS
+from remanence.index.engine.background_embedding import BackgroundEmbedder
 from remanence.index.engine.embedding import LedgerEmbedder
 from remanence.index.engine.erasure_cleanup import ErasureCleaner
 from remanence.index.engine.inputs import as_utc
@@ -100,6 +101,7 @@ class Engine:
         self.profiled_spaces: set[str] = set()
         """The spaces whose profile was asked for."""
         self.erasure_cleaner = ErasureCleaner(self)
+        self.background_embedder = BackgroundEmbedder(self)
         self.ledger_embedder.check()
         if self.folder is not None:
             remove_files_of_older_releases(self.folder)
@@ -138,6 +140,8 @@ class Engine:
         with self.indexes.use(space) as (index, is_new):
             if catch_up and not is_new:
                 index.catch_up()
+            if index.vectors.sync.missing_vectors:
+                self.background_embedder.watch(space)
             try:
                 yield index
             except WRONG_TYPES as error:
@@ -222,6 +226,7 @@ class Engine:
             self.ledger.close()
             return
         self.erasure_cleaner.stop()
+        self.background_embedder.stop()
         with self._stores_lock:
             if self._closed:
                 return

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,7 @@ class StoreSync:
         self.has_undeleted = False
         """Whether the store may have vectors that were to be deleted while its server did not answer."""
         self.missing_vectors: dict[int, bytes] = {}
-        """Points whose text has no embedding yet: the embedder was down when they were added."""
+        """Points whose text has no embedding yet: it is made in the background."""
         self.written_here = False
         """Whether the entries that are being applied were written by this process."""
         self._retry_at = 0.0
@@ -125,8 +125,16 @@ class StoreSync:
     def rows_missing_vectors(self) -> list[int]:
         return sorted({point >> PASSAGE_BITS for point in self.missing_vectors})
 
-    def fill_missing_vectors(self) -> None:
-        missing, self.missing_vectors = self.missing_vectors, {}
+    def fill_missing_vectors(self, rows: Collection[int] | None = None) -> None:
+        """Write the points without a vector whose embedding is stored by now; of these rows only, or of all."""
+        wanted = None if rows is None else set(rows)
+        missing = {
+            point: key
+            for point, key in self.missing_vectors.items()
+            if wanted is None or point >> PASSAGE_BITS in wanted
+        }
+        for point in missing:
+            del self.missing_vectors[point]
         self._fill(list(missing), list(missing.values()))
 
     def flush(self) -> None:

@@ -113,7 +113,7 @@ class Vectors:
         store, missing = self._reporting_store, self.sync.missing_vectors
         reasons = [None if store is None else store.problem(), self.sync.incomplete]
         if missing:
-            reasons.append(f"{len(missing)} passages have no vector yet: the embedder was down")
+            reasons.append(f"{len(missing)} passages have no vector yet")
         reason = "; ".join(filter(None, reasons))
         return replace(ranking, missing_reason=reason) if reason else ranking
 

@@ -196,15 +196,23 @@ class RemoteSpace(RemoteViewBase, Space):
     def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
         return self._send(memory_operations.add, text=text, tags=to_list(tags), **fields).to_value()
 
-    def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
+    def add_many(
+        self, rows: Iterable[str | Mapping[str, Any]], *, wait: bool = True, progress: bool | Progress = False
+    ) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
-        return self._send(memory_operations.add_many, rows=given).to_value()
+        return self._send(memory_operations.add_many, rows=given, wait=wait).to_value()
 
     def add_turns(
-        self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
+        self,
+        turns: Iterable[Mapping[str, Any]],
+        *,
+        wait: bool = True,
+        progress: bool | Progress = False,
+        now: Any = None,
     ) -> list[Memory]:
         checked = [validate.parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
-        return self._send(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now).to_value()
+        given = [_turn(turn) for turn in checked]
+        return self._send(memory_operations.add_turns, turns=given, now=now, wait=wait).to_value()
 
     def remember(
         self,

@@ -64,13 +64,13 @@ def add(space: Space, request: requests.AddRequest) -> MemoryAnswer:
 @operation("POST", "/memories/batch", "write", status=201)
 def add_many(space: Space, request: requests.AddManyRequest) -> Items[MemoryAnswer]:
     """Store many texts. All are checked before any is stored."""
-    return Items[MemoryAnswer].of(space.add_many([row.provided_fields() for row in request.rows]))
+    return Items[MemoryAnswer].of(space.add_many([row.provided_fields() for row in request.rows], wait=request.wait))
 
 
 @operation("POST", "/turns", "write", status=201)
 def add_turns(space: Space, request: requests.AddTurnsRequest) -> Items[MemoryAnswer]:
     """Store chat turns verbatim."""
-    return Items[MemoryAnswer].of(space.add_turns(_turns(request.turns), now=request.now))
+    return Items[MemoryAnswer].of(space.add_turns(_turns(request.turns), now=request.now, wait=request.wait))
 
 
 @operation("POST", "/remember", "write", status=202)

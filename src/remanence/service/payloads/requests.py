@@ -49,9 +49,10 @@ class AddRequest(request_of(Space.add)):  # type: ignore[misc]
 
 
 class AddManyRequest(Request):
-    """Texts to store. All are checked before any is stored."""
+    """Texts to store. All are checked before any is stored. With `wait` false, vectors are made later."""
 
     rows: ListOf[AddRequest]
+    wait: bool = True
 
 
 class TurnRequest(Request):
@@ -71,10 +72,11 @@ class TurnRequest(Request):
 
 
 class AddTurnsRequest(Request):
-    """Chat turns to store verbatim."""
+    """Chat turns to store verbatim. With `wait` false, vectors are made later."""
 
     turns: ListOf[TurnRequest]
     now: str | None = None
+    wait: bool = True
 
 
 class RememberRequest(Request):

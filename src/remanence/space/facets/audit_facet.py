@@ -18,6 +18,7 @@ from remanence.remember import quarantine
 from remanence.remember.quarantine import Quarantine
 from remanence.schema import Change, Memory, PendingErasure
 from remanence.space.facets.facet import Facet
+from remanence.space.recall_request import answer_request
 from remanence.text.temporal import parse_moment
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ class AuditView(Facet):
             raise InvalidInput("this recall used a vector that you passed: pass the same `vector=` again.")
         request = RecallRequest.from_receipt(checked_receipt, inputs.check_vector(vector))
         include = [name for name in ("archive", "vault") if getattr(checked_receipt, name)]
-        return self._recall(request, lambda space, index: checked_receipt.position, include)
+        return answer_request(
+            self._engine, self._space, request, lambda space, index: checked_receipt.position, include
+        )
 
     areplay = in_thread(replay)
 

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any, TypeVar
 
-from remanence.errors import InvalidInput
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.row_filter import RecallOptions, RowFilter, filter_rows, row_filter
 from remanence.index.erased_rows import retry_if_erased
 from remanence.index.index import Index
-from remanence.recall.answer import Recall
-from remanence.recall.recall import recall
-from remanence.recall.receipts import RecallRequest
-from remanence.recall.similarity import list_by_similarity
 from remanence.schema import Memory, Snapshot
-from remanence.transfer.overview import ListedStatus, MemorySequence, Overview
-from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps.decay import usage_of
-
-log = logging.getLogger(__name__)
+from remanence.transfer.overview import ListedStatus, Overview
 
 T = TypeVar("T")
 AnyFacet = TypeVar("AnyFacet", bound="Facet")
-AnyMemories = TypeVar("AnyMemories", bound=MemorySequence)
 
 
 class Facet:
@@ -54,45 +41,6 @@ class Facet:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._space!r}>"
-
-    def _recall(
-        self, request: RecallRequest, position: Callable[[str, Index], int], include: Collection[str]
-    ) -> Recall:
-        """A recall of this space; `include` may name "archive" and "vault"."""
-        from remanence.upkeep import recency_listing, runs
-        from remanence.upkeep.vault_notes import vault_import
-
-        answer = None
-        if not request.text.strip():
-            answer = recency_listing.list_by_recency if request.vector is None else list_by_similarity
-        engine, space, archive = self._engine, self._space, "archive" in include
-        result = recall(engine, space, request, partial(position, space), include_archive=archive, answer=answer)
-        if "vault" not in include or not runs.has_vault_notes(engine, space):
-            return result
-        vault = runs.vault_space(space)
-        notes = recall(engine, vault, request, partial(position, vault), answer=answer)
-        merged = vault_import.merge_recalls(result, notes, request.limit, UpkeepSettings.from_env().vault_weight)
-        # Positions count the entries of all spaces, so the later one fits both.
-        last = max(result.position, notes.position)
-        receipt = None if result.receipt is None else replace(result.receipt, position=last, vault=True)
-        return replace(merged, position=last, receipt=receipt)
-
-    def _with_usage(self, memories: AnyMemories) -> AnyMemories:
-        """The same memories with how they were used, unless this is a view of the past."""
-        try:
-            settings = UpkeepSettings.from_env()
-        except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
-            log.warning("usage is not shown: %s", error)
-            return memories
-        with self._engine.open_index(self._space) as index:
-            if self._position(index) < index.catalog.position:
-                return memories
-            now = self._now()
-            items = [
-                item if item.memory is None else replace(item, usage=usage_of(index, item.memory, now, settings))
-                for item in memories.items
-            ]
-        return replace(memories, items=tuple(items))
 
     @contextmanager
     def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:

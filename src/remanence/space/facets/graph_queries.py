@@ -23,6 +23,7 @@ from remanence.recall.show.recall_tables import RelationList
 from remanence.recall.validity.superseded import pairs_that_disagree
 from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory
 from remanence.space.facets.facet import Facet
+from remanence.space.recall_request import with_usage
 from remanence.text.temporal import parse_moment
 from remanence.transfer.overview import MAX_PAGE_SIZE, PAGE_STATUSES, MemoryPage, PageStatus
 
@@ -340,7 +341,8 @@ class GraphQueries(Facet):
             inputs.check_positive_int(page, "page"),
             inputs.check_positive_int(page_size, "page_size", MAX_PAGE_SIZE),
         )
-        return self._with_usage(self._read_overview(lambda overview: overview.page(status, number, count)))
+        found = self._read_overview(lambda overview: overview.page(status, number, count))
+        return with_usage(self._engine, self._space, found, self._position, self._now())
 
     aread_graph = in_thread(read_graph)
 

@@ -118,7 +118,7 @@ def use_moments(memory: Memory, usage: MemoryUsage) -> list[int]:
     return [*usage.used_at, written] if written > usage.merged_at or not usage.used_at else [*usage.used_at]
 
 
-def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: UpkeepSettings) -> tuple[Hit, ...]:
+def hits_with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: UpkeepSettings) -> tuple[Hit, ...]:
     """These hits, each with how its memory was used and its decay score at `now`."""
     return tuple(replace(hit, usage=usage_of(index, hit.memory, now, settings)) for hit in hits)
 
