@@ -172,7 +172,7 @@ class Writer:
         memory = self._space.add(text, source=source)
         self._say("ended", "add", {memory.id: text})
         self._say("began", "quarantine", [memory.id])
-        self._space.audit.quarantine(source, dry_run=False)
+        self._space.audit.quarantine(source)
         self._say("ended", "quarantine", [memory.id])
 
     def _touch(self, _: str) -> None:
@@ -247,7 +247,7 @@ class Writer:
 
     def _upkeep(self, _: str) -> None:
         self._say("began", "upkeep", [])
-        self._space.upkeep.run(dry_run=False, steps=("decay", "clusters", "discover"))
+        self._space.upkeep.run(steps=("decay", "clusters", "discover"))
         self._say("ended", "upkeep", None)
 
     def _reopen(self, _: str) -> None:

@@ -69,13 +69,13 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
     assert str(remote.profile()) == str(space.profile())
     assert remote.graph.read_graph() == space.graph.read_graph()
     with pytest.raises(InvalidInput, match="neither 'preview'"):
-        remote.upkeep.consolidate("merge")  # type: ignore[arg-type]
+        remote.upkeep.consolidate("merge", dry_run=True)  # type: ignore[arg-type]
 
 
 def test_upkeep_is_planned_applied_and_undone(space: Space, remote: Space) -> None:
     """Over there, as here."""
     old = remote.add("It rained.", kind="episode", now="2020-01-01")
-    plan = remote.upkeep.gc()
+    plan = remote.upkeep.gc(dry_run=True)
     run = remote.upkeep.apply(plan)
     hidden = space.count()
 

@@ -58,7 +58,7 @@ def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: Fak
 def test_a_promotion_is_part_of_the_history(space: Space) -> None:
     """And so is that it was undone."""
     memory = space.add("Postgres for billing.")
-    space.upkeep.promote(memory, dry_run=False)
+    space.upkeep.promote(memory)
     space.upkeep.undo(space.upkeep.runs()[-1])
 
     assert [h.kind for h in space.history(memory)] == ["memory added", "promoted", "demoted"]

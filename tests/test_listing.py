@@ -165,7 +165,7 @@ class TestDetails:
         before = clock.now()
         clock.advance(days=2)
         space.touch(porto)
-        space.upkeep.promote(porto, dry_run=False)
+        space.upkeep.promote(porto)
         [details] = space.graph.read_graph()
         assert details.usage.uses == 2  # type: ignore[union-attr]
         assert (details.status, details.promoted_at, details.note) == ("current", clock.now(), None)
@@ -175,7 +175,7 @@ class TestDetails:
 
     def test_promoted_is_a_status_to_list_by(self, space: Space, porto: Memory, nuts: Memory) -> None:
         """Promoted ones are current too, until the run is undone."""
-        plan = space.upkeep.promote([nuts.id], dry_run=False)
+        plan = space.upkeep.promote([nuts.id])
         assert [memory.id for memory in space.memories("promoted")] == [nuts.id]
         assert [each.id for each in space.graph.read_graph("promoted")] == [nuts.id]
         assert len(space.graph.read_graph("current")) == 2

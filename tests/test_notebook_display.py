@@ -109,8 +109,8 @@ class TestDataFrames:
         assert (page["uses"][0], page["relations"][0]) == (1, 1)
         clock.advance(days=60)
         assert space.upkeep.decay().to_df()["urgency"][0] in ("high", "medium", "low")
-        assert list(space.upkeep.gc().to_df().columns) == ["score", "id", "memory"]
-        assert "step" in space.upkeep.run().to_df().columns
+        assert list(space.upkeep.gc(dry_run=True).to_df().columns) == ["score", "id", "memory"]
+        assert "step" in space.upkeep.run(dry_run=True).to_df().columns
 
     def test_years_far_away_are_no_trouble(self, space: Space) -> None:
         """Nanoseconds would end in 2262."""
@@ -150,12 +150,12 @@ def test_everything_is_escaped(space: Space, told: list[Memory], clock: FakeCloc
         space.history(told[1]),
         space.graph.read_graph("all"),
         space.upkeep.decay(),
-        space.upkeep.gc(),
+        space.upkeep.gc(dry_run=True),
         space.upkeep.clusters(similarity=0.1),
-        space.upkeep.consolidate(),
-        space.upkeep.promote(told[2]),
-        space.upkeep.discover(),
-        space.upkeep.run(),
+        space.upkeep.consolidate(dry_run=True),
+        space.upkeep.promote(told[2], dry_run=True),
+        space.upkeep.discover(dry_run=True),
+        space.upkeep.run(dry_run=True),
         space.upkeep.missed_recalls(),
         space.evaluate({EVIL: "tea"}, {EVIL: {"signals": ["times"]}}),
     ]

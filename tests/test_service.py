@@ -74,7 +74,7 @@ def test_what_the_commands_and_servers_say_of_an_unknown_id_names_no_method(spac
     for refused in (
         lambda: space.forget("m7"),
         lambda: space.graph.invalidate("r7"),
-        lambda: space.upkeep.import_vault(),
+        lambda: space.upkeep.import_vault(dry_run=True),
         lambda: space.add("a\0b"),
     ):
         with pytest.raises(remanence.RemanenceError) as caught:
@@ -449,7 +449,7 @@ def test_a_supersedes_link_settles_a_conflict(space: Space) -> None:
 def test_what_an_upkeep_run_did_is_no_decision(space: Space) -> None:
     """Runs have a list of their own."""
     space.add("It rained.", kind="episode", now="2020-01-01")
-    run = space.upkeep.apply(space.upkeep.gc())
+    run = space.upkeep.apply(space.upkeep.gc(dry_run=True))
     assert run is not None
     space.upkeep.undo(run)
     assert decision_operations.decisions(space, decision_operations.DecisionsRequest()).items == []

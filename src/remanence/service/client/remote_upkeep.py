@@ -85,25 +85,25 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
     runs = done_by(upkeep_operations.runs, Upkeep.runs)
     expire = done_by(upkeep_operations.expire, Upkeep.expire)
 
-    def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
+    def gc(self, *, dry_run: bool = False, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)
 
     def consolidate(
-        self, mode: Any = "preview", *, dry_run: bool | None = None, clusters: Any = None, progress: Any = False
+        self, mode: Any = "apply", *, dry_run: bool = False, clusters: Any = None, progress: Any = False
     ) -> Any:
         step = step_of_mode(mode)
         ids = None if clusters is None else [cluster.id for cluster in clusters]
-        return self._request_plan(mode != "apply" if dry_run is None else dry_run, step=step, clusters=ids)
+        return self._request_plan(dry_run or mode == "preview", step=step, clusters=ids)
 
-    def promote(self, ids: Any = None, *, vault: Any = None, dry_run: bool = True, progress: Any = False) -> Any:
+    def promote(self, ids: Any = None, *, vault: Any = None, dry_run: bool = False, progress: Any = False) -> Any:
         _refuse_vault(vault)
         return self._request_plan(dry_run, step="promote", ids=None if ids is None else ids_to_json(ids))
 
-    def discover(self, *, dry_run: bool = True, progress: Any = False) -> Any:
+    def discover(self, *, dry_run: bool = False, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="discover")
 
     def run(
-        self, *, dry_run: bool = True, steps: Sequence[Any] = DEFAULT_STEPS, vault: Any = None, progress: Any = False
+        self, *, dry_run: bool = False, steps: Sequence[Any] = DEFAULT_STEPS, vault: Any = None, progress: Any = False
     ) -> Any:
         _refuse_vault(vault)
         return self._request_plan(dry_run, step="run", steps=list(steps))
