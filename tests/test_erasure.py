@@ -380,7 +380,7 @@ class TestEdges:
             relation = asked.graph.relate("Zanzibar", "keeps", "Quetzalcoatl", observed_by="Ana")
             asked.graph.relate("Zanzibar", "keeps", "Quetzalcoatl", observed_by="Bob")
             asked.graph.relate("Porto", "lies_in", "Portugal")
-            asked.graph.invalidate(relation, why="Quetzalcoatl left")
+            asked.graph.invalidate_edge(relation, why="Quetzalcoatl left")
             before = space._now()
             certificate = asked.graph.erase(relation)
 

@@ -28,7 +28,7 @@ def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: Fak
     clock.advance(days=1)
     job = space.graph.relate("Alice", "works_at", "Acme", observed_by="Bob")
     clock.advance(days=1)
-    space.graph.invalidate(job, why="she left", observed_by="Cem")
+    space.graph.invalidate_edge(job, why="she left", observed_by="Cem")
     clock.advance(days=1)
     space.forget(porto.id, why="she asked")
     clock.advance(days=1)
@@ -300,7 +300,7 @@ def test_evidence_for_a_relation_is_part_of_a_memorys_history(space: Space) -> N
     """Whoever looks at the memory sees what rests on it, and that it was ended."""
     contract = space.add("A contract.")
     job = space.graph.relate("Alice", "works_at", "Acme", evidence=contract, observed_by="Ann")
-    space.graph.invalidate(job, observed_by="Bob")
+    space.graph.invalidate_edge(job, observed_by="Bob")
 
     assert [(h.kind, h.actor) for h in space.history(contract)] == [
         ("memory added", None),
@@ -334,8 +334,8 @@ def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], cl
     space.forget(memory.id, why="she asked")
     space.unforget(memory.id)
     space.audit.record(space.recall("Where does Alice live?"))
-    space.graph.invalidate(space.graph.link(other, "supports", memory, observed_by="Ann"), observed_by="Bob")
-    space.graph.invalidate(space.graph.relate("Alice", "knows", "Bob", evidence=memory), observed_by="Cem")
+    space.graph.invalidate_edge(space.graph.link(other, "supports", memory, observed_by="Ann"), observed_by="Bob")
+    space.graph.invalidate_edge(space.graph.relate("Alice", "knows", "Bob", evidence=memory), observed_by="Cem")
     clock.advance(days=2)
     space.upkeep.expire()
     gone = space.add("A secret.")
@@ -371,7 +371,7 @@ def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) ->
     space.forget(gone.id)
     space.erase(secret.id)
     space.graph.relate("Bob", "knows", "Cem")
-    space.graph.invalidate(job)
+    space.graph.invalidate_edge(job)
     space.graph.link(lisbon, "related_to", note)
     space.entities.register("Bob", aliases=["Robert"])
     tuesday = clock.now()

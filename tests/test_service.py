@@ -73,7 +73,7 @@ def test_what_the_commands_and_servers_say_of_an_unknown_id_names_no_method(spac
     """Nor does what they say of text that cannot be stored. These messages are shown as they are."""
     for refused in (
         lambda: space.forget("m7"),
-        lambda: space.graph.invalidate("r7"),
+        lambda: space.graph.invalidate_edge("r7"),
         lambda: space.upkeep.import_vault(dry_run=True),
         lambda: space.add("a\0b"),
     ):

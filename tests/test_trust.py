@@ -407,7 +407,7 @@ def _write_every_kind(space: remanence.Space) -> None:
     space.entities.undo(space.entities.merge("Beta Ltd", "AlphaOne LLC"))
     space.entities.split("AlphaOne LLC", ["AO"])
     space.graph.declare("mentors", single_valued=True)
-    space.graph.invalidate(space.graph.relate("Alice", "knows", "Bob"))
+    space.graph.invalidate_edge(space.graph.relate("Alice", "knows", "Bob"))
     space.graph.link(porto, "supports", tea)
     space.audit.record(space.recall("Where does Alice live?"))
     space.remember("Alice moved to Lisbon.", wait=False).result()

@@ -313,7 +313,7 @@ def create_relation(
     for old in (link for details in space.get_many(from_memory_id) for link in _holding(space, *details.links_out)):
         own = old.why is None or old.why.startswith(_MARK)  # not one that upkeep or a person stated with a reason
         if own and (old.kind, old.target) == (kind, to_memory_id) and (old.confidence, old.why) != (strength, why):
-            space.graph.invalidate(old)
+            space.graph.invalidate_edge(old)
     link = space.graph.link(from_memory_id, kind, to_memory_id, confidence=strength, why=why)
     return {
         "success": True,

@@ -162,8 +162,15 @@ def save(view: View, args: Namespace) -> None:
 
 @space_command("graph invalidate", "graph invalidate Alice lives_in", "subject predicate object --until --why")
 def invalidate(space: Space, args: Namespace) -> None:
-    """State that a relation or a link is no longer true."""
+    """State that relations or links are no longer true."""
     for edge in space.graph.invalidate(args.subject, args.predicate, args.object, valid_until=args.until, why=args.why):
+        print(edge)
+
+
+@space_command("graph invalidate-edge", "graph invalidate-edge ID --why typo", "edge --until --why")
+def invalidate_edge(space: Space, args: Namespace) -> None:
+    """State that one relation or link is no longer true."""
+    for edge in space.graph.invalidate_edge(args.edge, valid_until=args.until, why=args.why):
         print(edge)
 
 
