@@ -14,7 +14,7 @@ from model_replies import USER_FACTS
 from remanence import InvalidInput, NotFound, RemanenceError, Space, errors
 from remanence.errors import LedgerUnavailable
 from remanence.service.hosting.tokens import TokenStore
-from remanence.testing import FakeClock, HashingEmbedder
+from remanence.testing import FakeClock, HashingEmbedder, evaluate
 from remote import connected
 
 
@@ -68,6 +68,7 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
     assert remote.get_many([first, "m7"]) == space.get_many([first, "m7"])
     assert str(remote.profile()) == str(space.profile())
     assert remote.graph.read_graph() == space.graph.read_graph()
+    assert [hit.memory for hit in remote.recent()] == [hit.memory for hit in space.recent()] != []
     with pytest.raises(InvalidInput, match="neither 'preview'"):
         remote.upkeep.consolidate("merge", dry_run=True)  # type: ignore[arg-type]
 
@@ -143,7 +144,7 @@ def test_errors_are_the_same(remote: Space) -> None:
     with pytest.raises(InvalidInput, match="importance"):
         remote.add("Ana runs.", importance=7)
     with pytest.raises(InvalidInput, match="open"):
-        remote.evaluate({"Where?": "there"})
+        evaluate(remote, {"Where?": "there"})
     assert remote.count() == 0
 
 

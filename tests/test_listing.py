@@ -83,6 +83,17 @@ class TestWithoutAQuestion:
         """A blank message asks for no memory."""
         assert len(space.recall("")) == len(space.recall()) == 0
 
+    def test_recent_needs_no_filter(self, space: Space, month: list[Memory], clock: FakeClock) -> None:
+        """It lists what a recall with filters lists, for a view of the past too."""
+        space.touch(month[0])
+        then = clock.now()
+        clock.advance(days=1)
+        space.forget(month[3])
+
+        assert texts(space.recent(limit=2)) == ["Tea is green.", "Coal is black."]
+        assert texts(space.recent(tags="drink", history=True)) == texts(space.recall(tags="drink", history=True))
+        assert texts(space.as_of(then).recent(since="2026-05-20")) == ["Blood is red."]
+
 
 class TestSince:
     def test_only_what_was_told_since(self, space: Space, month: list[Memory]) -> None:
