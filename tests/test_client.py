@@ -67,7 +67,7 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
     assert remote.admin.stats() == space.admin.stats()
     assert remote.get_many([first, "m7"]) == space.get_many([first, "m7"])
     assert str(remote.profile()) == str(space.profile())
-    assert remote.graph.read_graph() == space.graph.read_graph()
+    assert remote.graph.memories() == space.graph.memories()
     assert [hit.memory for hit in remote.recent()] == [hit.memory for hit in space.recent()] != []
     with pytest.raises(InvalidInput, match="neither 'preview'"):
         remote.upkeep.consolidate("merge", dry_run=True)  # type: ignore[arg-type]

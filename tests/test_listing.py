@@ -177,7 +177,7 @@ class TestDetails:
         clock.advance(days=2)
         space.touch(porto)
         space.upkeep.promote(porto)
-        [details] = space.graph.read_graph()
+        [details] = space.graph.memories()
         assert details.usage.uses == 2  # type: ignore[union-attr]
         assert (details.status, details.promoted_at, details.note) == ("current", clock.now(), None)
         assert space.get_many(porto)[0].usage.age_days == pytest.approx(2)  # type: ignore[union-attr]
@@ -188,8 +188,8 @@ class TestDetails:
         """Promoted ones are current too, until the run is undone."""
         plan = space.upkeep.promote([nuts.id])
         assert [memory.id for memory in space.memories("promoted")] == [nuts.id]
-        assert [each.id for each in space.graph.read_graph("promoted")] == [nuts.id]
-        assert len(space.graph.read_graph("current")) == 2
+        assert [each.id for each in space.graph.memories("promoted")] == [nuts.id]
+        assert len(space.graph.memories("current")) == 2
         space.upkeep.undo(plan)
         assert list(space.memories("promoted")) == []
         with pytest.raises(InvalidInput, match="promoted"):

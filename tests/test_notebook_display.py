@@ -104,7 +104,7 @@ class TestDataFrames:
     def test_of_pages_and_plans(self, space: Space, told: list[Memory], clock: FakeClock) -> None:
         """Whatever prints as a table."""
         space.touch(told[0])
-        page = space.graph.read_graph("all").to_df()
+        page = space.graph.memories("all").to_df()
         assert list(page["status"]) == ["superseded", "current", "current", "current"]
         assert (page["uses"][0], page["relations"][0]) == (1, 1)
         clock.advance(days=60)
@@ -148,7 +148,7 @@ def test_everything_is_escaped(space: Space, told: list[Memory], clock: FakeCloc
         space.admin.stats(),
         space.graph.when(EVIL, "likes"),
         space.history(told[1]),
-        space.graph.read_graph("all"),
+        space.graph.memories("all"),
         space.upkeep.decay(),
         space.upkeep.gc(dry_run=True),
         space.upkeep.clusters(similarity=0.1),
@@ -197,7 +197,7 @@ def test_what_is_too_long_to_show_is_cut(space: Space) -> None:
     memory = space.add("word " * 100_000)
     assert len(memory._repr_html_()) < 5_000
     space.add_many([f"Fact {number}." for number in range(600)])
-    page = space.graph.read_graph(page_size=601)._repr_html_()
+    page = space.graph.memories(page_size=601)._repr_html_()
     assert "... and 101 more" in page
     assert page.count("<tr>") == 501
 

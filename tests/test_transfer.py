@@ -288,7 +288,7 @@ class TestWhat:
         remanence.import_(tmp_path / "a.jsonl", into=new)
 
         assert "hunter2" not in (tmp_path / "a.jsonl").read_text("utf-8")
-        assert [each.status for each in new.graph.read_graph("erased")] == ["erased"]
+        assert [each.status for each in new.graph.memories("erased")] == ["erased"]
         assert new.verify()
 
     def test_a_folder_is_opened_for_it(self, lived: Space, tmp_path: Path) -> None:

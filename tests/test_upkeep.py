@@ -404,7 +404,7 @@ class TestArchiving:
         assert [m.text for m in faded.memories()] == ["Alice is a doctor in Porto."]
         assert {m.id for m in faded.memories("archived")} == {f.memory for f in done}
         assert [m.id for m in faded.memories("forgotten")] == [forgotten.id]
-        assert {each.status for each in faded.graph.read_graph("archived")} == {"archived"}
+        assert {each.status for each in faded.graph.memories("archived")} == {"archived"}
         assert faded.get_many([done.candidates[0].memory]).missing == {done.candidates[0].memory: "archived"}
         assert faded.get(done.candidates[0].memory) is None
         assert not [hit for hit in faded.recall("Did a dog bark?", history=True) if "dog" in hit.memory.text]
@@ -748,7 +748,7 @@ class TestPlansThatAreOutOfDate:
             mine.upkeep.apply(one)
             with pytest.raises(InvalidInput, match="were linked since"):
                 theirs.upkeep.apply(other)
-        assert sum(len(each.links_out) for each in mine.graph.read_graph()) == 1
+        assert sum(len(each.links_out) for each in mine.graph.memories()) == 1
 
     def test_what_is_planned_to_be_done_is_planned_alone(
         self, reopen: Callable[..., remanence.Space], clock: FakeClock

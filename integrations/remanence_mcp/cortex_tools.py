@@ -221,7 +221,7 @@ def read_graph(
 ) -> dict[str, Any]:
     """Read memories with the relations between them, a page at a time, and their numbers. Prefer search_memory."""
     space = current_space()
-    found = space.graph.read_graph(_STATUSES[status], page=page, page_size=page_size)
+    found = space.graph.memories(_STATUSES[status], page=page, page_size=page_size)
     total = found.total if limit is None else min(limit, found.total)
     first = (page - 1) * page_size
     listed = [details for number, details in enumerate(found, first) if number < total and details.memory is not None]
@@ -357,7 +357,7 @@ def _confidence(advised: bool, confidence: float) -> float:
 def _averages(space: Space, status: str) -> tuple[float, float]:
     """The average decay score and number of uses of the memories of a status."""
     listed = "promoted" if status == "active" else _STATUSES[status]
-    found = space.graph.read_graph(listed, page_size=_MOST_AVERAGED)
+    found = space.graph.memories(listed, page_size=_MOST_AVERAGED)
     usages = [details.usage for details in found if details.usage is not None]
     count = len(usages)
     score, uses = sum(usage.decay_score for usage in usages), float(sum(usage.uses for usage in usages))

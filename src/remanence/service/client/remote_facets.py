@@ -145,7 +145,7 @@ class RemoteGraphView(RemoteFacet, GraphView):
 
     temporal_join = done_by(graph_operations.join, GraphView.temporal_join)
     timeline = done_by(graph_operations.timeline, GraphView.timeline, Timeline)
-    read_graph = done_by(graph_operations.read_graph, GraphView.read_graph)
+    memories = done_by(graph_operations.graph_memories, GraphView.memories)
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
         given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}

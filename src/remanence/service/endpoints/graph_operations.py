@@ -118,12 +118,13 @@ join = _method(
     name="join",
     past=True,
 )
-read_graph = _method(
+graph_memories = _method(
     "GET",
     "/graph/memories",
-    GraphView.read_graph,
+    GraphView.memories,
     "List the memories of a status with their relations, links and use.",
     MemoryDetailsPage,
+    name="graph_memories",
     past=True,
     status=PageStatus,
     page=Annotated[int, Field(ge=1, le=1_000_000)],

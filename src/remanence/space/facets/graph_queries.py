@@ -308,7 +308,7 @@ class GraphQueries(Facet):
                 return reader.memory_history(index.catalog.memory_of(graph_node.number))
             return reader.entity_history(graph, graph_node)
 
-    def read_graph(self, status: PageStatus = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
+    def memories(self, status: PageStatus = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
         """The memories of a status, with their relations, links and use, a page at a time.
 
         They come in the order in which they were learned. Use `space.as_of(...)` for pages that do not change while
@@ -331,7 +331,7 @@ class GraphQueries(Facet):
             >>> with remanence.open(None) as space:
             ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
             ...     _ = space.graph.link(new, "supersedes", old)
-            ...     [(m.memory.text, m.links_in[0].kind) for m in space.graph.read_graph("superseded")]
+            ...     [(m.memory.text, m.links_in[0].kind) for m in space.graph.memories("superseded")]
             [('The bridge is open.', 'supersedes')]
         """
         if status not in PAGE_STATUSES:
@@ -342,7 +342,7 @@ class GraphQueries(Facet):
         )
         return self._with_usage(self._read_overview(lambda overview: overview.page(status, number, count)))
 
-    aread_graph = in_thread(read_graph)
+    amemories = in_thread(memories)
 
     # Helpers
 
