@@ -36,7 +36,7 @@ def test_the_same_life_over_a_connection(space: Space, remote: Space, clock: Fak
     assert space.get(memory.id) == memory == remote.get(memory.id)
     assert (remote.get(newer), remote.count(), remote.as_of(before).count()) == (None, 1, 2)
     assert [*remote.memories(tags="home", meta={"page": {"$gt": 2}})] == [memory]
-    assert remote.history(newer) == space.history(newer)
+    assert remote.graph.timeline(newer) == space.graph.timeline(newer)
     assert remote.recall("Where is Ana?").explain() == space.recall("Where is Ana?").explain()
     assert remote.as_of(before).recall("Where does Ana live?")[0].memory == newer
     remote.unforget(newer)
@@ -177,10 +177,11 @@ async def test_async_variants(remote: Space) -> None:
 
 def test_every_method_is_there(remote: Space) -> None:
     """What is not done over a connection is a known list."""
-    not_remote = {"briefing", "spent", "evaluate", "show_decay", "missed_recalls", "import_vault", "start"}
+    not_remote = {"briefing", "spent", "show_decay", "missed_recalls", "import_vault", "start"}
     inherited = {
         "export_okf",
         "for_prompt",
+        "recent",
         "get",
         "show",
         "save",

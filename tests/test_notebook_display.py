@@ -99,7 +99,7 @@ class TestDataFrames:
         assert list(df["kind"]) == [event.kind for event in space.graph.timeline("Ana")]
         assert df["about"][0] == told[0].id
         space.audit.record(space.recall("tea"))
-        assert "served" in set(space.history(told[3]).to_df()["kind"])
+        assert "served" in set(space.graph.timeline(told[3]).to_df()["kind"])
 
     def test_of_pages_and_plans(self, space: Space, told: list[Memory], clock: FakeClock) -> None:
         """Whatever prints as a table."""
@@ -147,7 +147,7 @@ def test_everything_is_escaped(space: Space, told: list[Memory], clock: FakeCloc
         space.profile(),
         space.admin.stats(),
         space.graph.when(EVIL, "likes"),
-        space.history(told[1]),
+        space.graph.timeline(told[1]),
         space.graph.memories("all"),
         space.upkeep.decay(),
         space.upkeep.gc(dry_run=True),

@@ -571,7 +571,7 @@ def test_expired_memories_are_swept_while_it_runs(space: Space, clock: FakeClock
     memory = space.add("The sale is on.", expires_at="2026-05-05")
     clock.advance(days=2)
     with client_of(space, sweep_seconds=3600):
-        wait_for(lambda: any(event.kind == "expired" for event in space.history(memory)))
+        wait_for(lambda: any(event.kind == "expired" for event in space.graph.timeline(memory)))
 
 
 def test_events_arrive_as_they_happen(client: TestClient, space: Space) -> None:

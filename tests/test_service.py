@@ -100,7 +100,7 @@ def _messages_with_calls() -> Iterator[str]:
 
 def test_all_reads_take_a_moment() -> None:
     """`as_of` is an argument of every operation that a view has, too."""
-    of_a_view = {"recall", "get", "get_many", "find", "list_memories", "count", "history", "profile", "stats", "diff"}
+    of_a_view = {"recall", "get", "get_many", "find", "list_memories", "count", "profile", "stats", "diff"}
     of_a_view |= {"list_entities", "resolve", "graph", "query", "path", "when", "timeline", "disagreements", "changes"}
 
     assert all(issubclass(OPERATIONS[name].request, base_requests.ReadRequest) for name in of_a_view)
@@ -121,7 +121,7 @@ def test_an_answer_can_be_turned_back(space: Space, clock: FakeClock) -> None:
     space.add("Ana lives in Lisbon.", tags=["home"], meta={"page": 3}, source="diary", valid_from="2026-05-03")
     space.entities.register("Ana", aliases=[("Anna", None, "2020-01-01")], kind="person")
     found = space.recall("Where does Ana live?", history=True)
-    events = space.history("Ana")
+    events = space.graph.timeline("Ana")
 
     read = RecallAnswer.model_validate_json(RecallAnswer.of(found).model_dump_json()).to_value()
     assert [hit.memory for hit in read] == [hit.memory for hit in found]

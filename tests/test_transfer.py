@@ -183,7 +183,7 @@ class TestExact:
         assert [job.status for job in new.jobs.list()] == ["done"]
         entities = [(e.id, e.names, e.kind) for e in lived.entities.list()]
         assert [(e.id, e.names, e.kind) for e in new.entities.list()][: len(entities)] == entities
-        assert [h.kind for h in new.history("AO")] == [h.kind for h in lived.history("AO")]
+        assert [h.kind for h in new.graph.timeline("AO")] == [h.kind for h in lived.graph.timeline("AO")]
 
     def test_every_kind_of_event_goes_out_and_comes_in(self, fresh: Opener, tmp_path: Path) -> None:
         """Also one that is yet to be invented: each is made up from its fields, none of them left out."""

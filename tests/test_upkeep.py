@@ -464,7 +464,7 @@ class TestArchiving:
 
         assert faded.admin.stats().memories == {"current": 2, "forgotten": 1, "erased": 1}
         assert faded.recall(forgotten.text, include="archive")[0].memory.id != forgotten.memory
-        assert [e.kind for e in faded.history(forgotten.memory)].count("forgotten") == 2
+        assert [e.kind for e in faded.graph.timeline(forgotten.memory)].count("forgotten") == 2
         assert set(faded.upkeep.undo(done).skipped) == {said.memory, forgotten.memory, erased.memory}
         assert faded.admin.check() == {}
 
@@ -1110,10 +1110,10 @@ def test_a_schedule_records_what_has_expired(space: remanence.Space, clock: Fake
     done = threading.Event()
     with space.upkeep.start(interval=3600):
         for _ in range(200):
-            if space.upkeep.runs() or "expired" in [event.kind for event in space.history(memory)]:
+            if space.upkeep.runs() or "expired" in [event.kind for event in space.graph.timeline(memory)]:
                 break
             done.wait(0.05)
-    assert "expired" in [event.kind for event in space.history(memory)]
+    assert "expired" in [event.kind for event in space.graph.timeline(memory)]
 
 
 def test_the_report_of_decay_has_averages(space: remanence.Space, porto: remanence.Memory) -> None:

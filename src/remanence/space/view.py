@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.errors import InvalidInput
-from remanence.graph.history import Timeline
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import key_identity
@@ -21,7 +20,7 @@ from remanence.index.index import Index
 from remanence.recall.answer import Recall
 from remanence.recall.profile import Profile, build_profile
 from remanence.recall.show.recall_tables import Memories
-from remanence.schema import Entity, Memory, Window
+from remanence.schema import Memory, Window
 from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
 from remanence.space.facets.entity_facet import EntitiesView
@@ -404,32 +403,6 @@ class View(PromptView):
             return build_profile(self._engine, self.name, self._position, self._moment, max_tokens, topics, shown)
 
     aprofile = in_thread(profile)
-
-    def history(self, node: str | Memory | Entity) -> Timeline:
-        """All that ever happened to a memory or an entity, in order, with who did it and why.
-
-        Includes what `graph.timeline` leaves out: extractions, and recorded recalls that returned it.
-
-        Args:
-            node: A memory, an entity, the id of one, or a name.
-
-        Returns:
-            The events, in ledger order.
-
-        Raises:
-            NotFound: This view knows no such memory or entity.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The bridge is closed.", observed_by="Ann")
-            ...     space.forget(memory, why="it is open again")
-            ...     [(h.kind, h.actor, h.why) for h in space.history(memory)]
-            [('memory added', 'Ann', None), ('forgotten', None, 'it is open again')]
-        """
-        return self.graph._history(node)
-
-    ahistory = in_thread(history)
 
     def as_of(self, moment: Moment) -> View:
         """This space as it was known at `moment`, read-only.

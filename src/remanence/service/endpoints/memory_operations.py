@@ -30,8 +30,7 @@ from remanence.service.payloads.answers import (
     recall_fields,
 )
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
-from remanence.service.payloads.base_requests import Name, ReadRequest
-from remanence.service.payloads.graph_answers import HistoryEventAnswer
+from remanence.service.payloads.base_requests import ReadRequest
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
 from remanence.space.view import View
@@ -251,15 +250,6 @@ def get_many(space: Space, request: requests.MemoryIdsReadRequest) -> MemoryBatc
 
 count = _method(
     "GET", "/count", View.count, "Count the memories that are neither archived nor forgotten.", CountAnswer, past=True
-)
-history = _method(
-    "GET",
-    "/history",
-    View.history,
-    "List all that ever happened to a memory or an entity.",
-    Items[HistoryEventAnswer],
-    past=True,
-    node=Name,
 )
 
 

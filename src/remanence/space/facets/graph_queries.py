@@ -253,8 +253,10 @@ class GraphQueries(Facet):
         until: Moment | None = None,
         relations: EdgeNames | None = None,
     ) -> Timeline:
-        """The events about a node, in ledger order: edges added, corroborated and invalidated, memories added, revised,
-        superseded, promoted, forgotten and restored, entities registered, renamed, merged and split.
+        """All that ever happened to a memory or an entity, with who did it and why.
+
+        Edges added, corroborated and invalidated; memories added, revised, superseded, promoted, forgotten and
+        restored; entities registered, renamed, merged and split; extractions, and recorded recalls with the memory.
 
         Args:
             node: The memory or entity.
@@ -279,8 +281,7 @@ class GraphQueries(Facet):
             ['edge added', 'edge invalidated']
         """
         names = edge_names(relations)
-        timeline_events = self._history(node, since, until)
-        events = Timeline(event for event in timeline_events if event.kind not in ("extracted", "served"))
+        events = self._events(node, since, until)
         if names is None:
             return events
         with self._snapshot() as (index, snapshot):
@@ -292,8 +293,8 @@ class GraphQueries(Facet):
     atimeline = in_thread(timeline)
 
     @retry_if_erased
-    def _history(self, node: NodeRef, since: Moment | None = None, until: Moment | None = None) -> Timeline:
-        """The timeline of a node, with its extractions and recorded recalls: `space.history`."""
+    def _events(self, node: NodeRef, since: Moment | None, until: Moment | None) -> Timeline:
+        """The events about a node, of edges of any name."""
         now = self._now()
         start = None if since is None else parse_moment(since, now, argument="since")
         end = None if until is None else parse_moment(until, now, argument="until")
