@@ -242,7 +242,7 @@ class Writer:
             source.admin.export(file)
         child = ["imported", f"w{self._number}x{self._count}"]
         self._say("began", "import_file", [str(file), *child])
-        remanence.import_(file, into=self._space.child(*child))
+        remanence.restore(file, into=self._space.child(*child))
         self._say("ended", "import_file", [str(file), *child])
 
     def _upkeep(self, _: str) -> None:
@@ -419,7 +419,7 @@ class Said:
             child = space.child(*names)
             if not ended:
                 with suppress(InvalidInput):  # it was complete, and only not acknowledged
-                    remanence.import_(file, into=child)
+                    remanence.restore(file, into=child)
             if child.count() != IMPORTED:
                 wrong.append(f"{child.count()} memories were imported into {child.name}, acknowledged: {ended}")
         self.imports = dict.fromkeys(self.imports, True)

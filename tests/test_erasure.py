@@ -435,7 +435,7 @@ class TestEdges:
         space.admin.export(tmp_path / "a.jsonl")
         assert "Zanzibar" not in (tmp_path / "a.jsonl").read_text()
         other = space.child("other")
-        remanence.import_(tmp_path / "a.jsonl", into=other)
+        remanence.restore(tmp_path / "a.jsonl", into=other)
         assert len(other.graph.when("Porto", "lies_in")) == 1
         space.verify()
 

@@ -269,7 +269,7 @@ class TestQuarantine:
         ):
             assert not space.recall(QUESTION)
             space.admin.export(tmp_path / "a.jsonl")
-            remanence.import_(tmp_path / "a.jsonl", into=new)
+            remanence.restore(tmp_path / "a.jsonl", into=new)
             assert not new.recall(QUESTION)
             assert hidden.id is not None
             new.audit.release(hidden.id)
@@ -452,7 +452,7 @@ class TestSignatures:
             old.add("Alice lives in Porto.", trust=0.5, meta={"x": [1, {"y": "ü"}]}, now="2026-05-04")
             old.erase(old.add("A secret."))
             old.admin.export(tmp_path / "a.jsonl")
-            remanence.import_(tmp_path / "a.jsonl", into=new.child("there"))
+            remanence.restore(tmp_path / "a.jsonl", into=new.child("there"))
             assert new.child("there").verify().signers == {"alice": 2}
 
     def test_every_entry_is_signed(self, tmp_path: Path, key: Any) -> None:
@@ -468,7 +468,7 @@ class TestSignatures:
             assert all(entry.event is None or entry.event.signature for entry in entries)
             old.admin.export(tmp_path / "a.jsonl")
             new.add("It takes another one.")
-            remanence.import_(tmp_path / "a.jsonl", into=new.child("there"))
+            remanence.restore(tmp_path / "a.jsonl", into=new.child("there"))
             signed = sum(entry.event is not None for entry in entries)
             assert old.verify().signers == {"this writer": signed}
             assert new.child("there").verify().signers == {"alice": signed}

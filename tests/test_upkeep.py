@@ -447,7 +447,7 @@ class TestArchiving:
         assert reopen().admin.check() == {}
 
         with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as other:
-            remanence.import_(tmp_path / "a.jsonl", into=other)
+            remanence.restore(tmp_path / "a.jsonl", into=other)
             assert [m.text for m in other.memories("archived")] == ["A dog barked twice."]
             assert len(other.recall("dog", include="archive")) == 1
             assert other.upkeep.undo(other.upkeep.runs()[0]).skipped == ()

@@ -321,7 +321,7 @@ class TestSharedVaults:
         first = files(vault)
         lived.admin.export(tmp_path / "it.jsonl")
         copy = lived.child("copy")
-        remanence.import_(tmp_path / "it.jsonl", into=copy)
+        remanence.restore(tmp_path / "it.jsonl", into=copy)
         done = copy.upkeep.promote(vault=vault)
         assert len(files(vault)) == 2 * len(first)
         assert {path: files(vault)[path] for path in first} == first

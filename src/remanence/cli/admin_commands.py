@@ -161,7 +161,7 @@ def import_(args: Namespace) -> int:
     if is_export(path):
         Importer(path)  # refuses a file that is not an export before a folder is created for it
         with open_space(args, create=True) as space:
-            print(remanence.import_(path, into=space, progress=progress))
+            print(remanence.restore(path, into=space, progress=progress))
         return 0
     now = datetime.now(timezone.utc)
     with closing(open_source(path, args.format, now, date_order=args.date_order)) as source:

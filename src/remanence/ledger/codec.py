@@ -98,7 +98,8 @@ def _stored_fields(event: Event) -> dict[str, Any]:
 
 
 def _stored_memory(event: Remembered) -> dict[str, Any]:
-    """The fields of a memory without those that have their default value, as values that the encoder knows. `valid` is two fields since the first release.
+    """The fields of a memory without those that have their default value. `valid` is two fields since the first
+    release.
 
     Field by field, because it is done for every memory that is added, and a loop takes twice as long.
     """
