@@ -128,7 +128,7 @@ class TestReview:
 
     def test_once_used_it_is_safe(self, space: Space, fading: Memory) -> None:
         """And the report says that a reminder was due."""
-        assert space.touch(fading).review > 0.5
+        assert space.touch(fading)[0].review > 0.5
         assert fading.text not in texts(space.recall("bridge", limit=5, include="review"))
 
     def test_a_single_hit_is_never_given_away(self, space: Space, fading: Memory) -> None:
@@ -152,7 +152,7 @@ class TestStrength:
         usage = {hit.memory.id: hit.usage for hit in space.recall("Ana")}
         assert usage[strong.id].decay_score == pytest.approx(1.5 * usage[weak.id].decay_score)  # type: ignore[union-attr]
         assert usage[strong.id].strength == 1.5  # type: ignore[union-attr]
-        assert space.touch(strong, boost=True).strength == pytest.approx(1.6)
+        assert space.touch(strong, boost=True)[0].strength == pytest.approx(1.6)
         assert space.recall("milk").to_dicts()[0]["usage"]["strength"] == pytest.approx(1.6)
 
     def test_the_same_text_with_another_strength_is_a_new_version(self, space: Space) -> None:

@@ -412,7 +412,7 @@ def _write_every_kind(space: remanence.Space) -> None:
     space.audit.record(space.recall("Where does Alice live?"))
     space.remember("Alice moved to Lisbon.", wait=False).result()
     space.upkeep.expire()
-    space.upkeep.observe_usage([porto])
+    space.touch([porto])
     upkeep = space.upkeep.with_settings(forget_below=1.0, promote_above=1.0)
     upkeep.undo(upkeep.gc())
     space.erase(space.add("A secret."))

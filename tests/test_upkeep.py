@@ -184,9 +184,9 @@ class TestDecay:
         """Uses (the recording is the first) to the power of beta, what is left, and strength."""
         memory = space.add("A red car.", kind="episode")
         clock.advance(days=3)
-        assert space.touch(memory.id, boost=True).old_score == pytest.approx(0.5)
+        assert space.touch(memory.id, boost=True)[0].old_score == pytest.approx(0.5)
         clock.advance(days=3)
-        told = space.touch(memory.id)
+        told = space.touch(memory.id)[0]
         assert told.old_score == pytest.approx(2**0.6 * 0.5 * 1.1)
         assert told.new_score == pytest.approx(3**0.6 * 1.1)
 
@@ -200,7 +200,7 @@ class TestDecay:
         start = clock.now()
         for days, memory in added.items():
             clock.advance(days=days - (clock.now() - start).days)
-            assert space.touch(memory).old_score == pytest.approx(0.5), days
+            assert space.touch(memory)[0].old_score == pytest.approx(0.5), days
 
     def test_how_urgent_it_is_and_what_to_do(self, space: remanence.Space, clock: FakeClock) -> None:
         """From gc candidates, through what was of use, to what only begins to fade."""
@@ -223,7 +223,7 @@ class TestDecay:
         """Importance, age and use decide together."""
         used, unused = (space.add(text, kind="episode") for text in ("A red car.", "A blue boat."))
         clock.advance(days=10)
-        told = space.touch(used.id)
+        told = space.touch(used.id)[0]
         clock.advance(days=5)
 
         assert told.new_score > told.old_score
@@ -237,16 +237,16 @@ class TestUse:
         space.recall("Alice")
         assert lines(space) == 1
 
-        told = space.touch(memory.id)
+        told = space.touch(memory.id)[0]
         assert (lines(space), told.uses, told.strength) == (2, 1, 1.0)
-        assert space.touch(memory.id, boost=True).strength == pytest.approx(1.1)
-        assert "3 uses, strength 1.10" in str(space.touch(memory.id))
+        assert space.touch(memory.id, boost=True)[0].strength == pytest.approx(1.1)
+        assert "3 uses, strength 1.10" in str(space.touch(memory.id)[0])
 
     def test_strength_stops_at_two(self, space: remanence.Space) -> None:
         """However often it is boosted."""
         memory = space.add("Alice lives in Porto.")
         for _ in range(15):
-            told = space.touch(memory.id, boost=True)
+            told = space.touch(memory.id, boost=True)[0]
         assert told.strength == 2.0
 
     def test_use_in_another_domain_makes_stronger(self, space: remanence.Space) -> None:
@@ -254,10 +254,10 @@ class TestUse:
         cooking = space.add("Salt lowers the freezing point.", tags=["cooking"])
         plain = space.add("Ice melts at zero degrees.")
 
-        abroad, unknown = space.upkeep.observe_usage([cooking.id, plain.id], context_tags=["roads"])
+        abroad, unknown = space.touch([cooking.id, plain.id], context_tags=["roads"])
         assert (abroad.cross_domain, abroad.strength) == (True, pytest.approx(1.1))
         assert (unknown.cross_domain, unknown.strength) == (False, 1.0)
-        [at_home] = space.upkeep.observe_usage(cooking.id, context_tags=["cooking"])
+        [at_home] = space.touch(cooking.id, context_tags=["cooking"])
         assert not at_home.cross_domain
 
     def test_what_is_not_there_cannot_be_used(self, space: remanence.Space) -> None:
@@ -267,7 +267,7 @@ class TestUse:
         before = lines(space)
 
         with pytest.raises(NotFound, match="unforget"):
-            space.upkeep.observe_usage([other.id, memory.id])
+            space.touch([other.id, memory.id])
         with pytest.raises(NotFound, match="no memory"):
             space.touch("nobody")
         assert lines(space) == before
@@ -279,7 +279,7 @@ class TestUse:
         space.touch(memory.id, boost=True)
         space.rebuild()
 
-        assert reopen().touch(memory.id).uses == 2
+        assert reopen().touch(memory.id)[0].uses == 2
         assert reopen().admin.check() == {}
 
 

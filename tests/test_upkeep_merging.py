@@ -289,7 +289,7 @@ class TestConsolidating:
             repetitive.touch(memory.id)
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate()
-        assert repetitive.touch(plan.merges[0].version.memory).uses == 4
+        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 4
 
     def test_uses_are_carried_over_once(self, repetitive: remanence.Space) -> None:
         """Also where the merge was undone, and the same memory comes back."""
@@ -299,7 +299,7 @@ class TestConsolidating:
         upkeep.undo(upkeep.consolidate())
         repetitive.touch(next(memory.id for memory in repetitive.memories() if memory.text == TEA[0]))
         plan = upkeep.consolidate()
-        assert repetitive.touch(plan.merges[0].version.memory).uses == 5
+        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 5
 
     def test_a_use_after_the_plan_is_carried_too(self, repetitive: remanence.Space) -> None:
         """It is of the same memory, and was of the same use."""
@@ -307,7 +307,7 @@ class TestConsolidating:
         plan = upkeep.consolidate(dry_run=True)
         repetitive.touch(plan.superseded_ids[0])
         upkeep.apply(plan)
-        assert repetitive.touch(plan.merges[0].version.memory).uses == 2
+        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 2
 
     def test_what_was_merged_since_is_not_merged_again(self, repetitive: remanence.Space) -> None:
         """A plan for three is refused once two of them are one; and so is a cluster of them."""

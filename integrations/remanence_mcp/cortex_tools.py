@@ -137,7 +137,7 @@ def touch_memory(
     memory_id: str, boost_strength: Annotated[bool, Field(description="Also make it stronger")] = False
 ) -> dict[str, Any]:
     """Record that a memory was used, so that it fades later."""
-    report = current_space().touch(memory_id, boost=boost_strength)
+    [report] = current_space().touch(memory_id, boost=boost_strength)
     return {
         "success": True,
         "memory_id": memory_id,
@@ -162,9 +162,7 @@ def observe_memory_usage(
     known = {details.id for details in space.get_many(ids)} if ids else set()
     wanted = [id_ for id_ in dict.fromkeys(ids) if id_ in known]
     reports = (
-        {used_id.memory: used_id for used_id in space.upkeep.observe_usage(wanted, context_tags or ())}
-        if wanted
-        else {}
+        {used_id.memory: used_id for used_id in space.touch(wanted, context_tags=context_tags or ())} if wanted else {}
     )
     results: list[dict[str, Any]] = []
     for requested_id in dict.fromkeys(ids):

@@ -9,7 +9,7 @@ from typing import Any
 from remanence.errors import InvalidInput
 from remanence.service.client.arguments import done_by, ids_to_json
 from remanence.service.client.remote_facets import RemoteFacet
-from remanence.service.endpoints import memory_operations, upkeep_operations
+from remanence.service.endpoints import upkeep_operations
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
@@ -64,8 +64,6 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
             raise InvalidInput("give the settings to change by name; the others are those of the server.")
         self.settings.with_changes(**changes)  # raises an error if one is not valid
         return RemoteUpkeep(self._view, {**self._changes, **changes})
-
-    observe_usage = done_by(memory_operations.observe_usage, Upkeep.observe_usage)
 
     def decay(self, *, limit: int | None = None, progress: Any = False) -> DecayReport:
         return self._send(upkeep_operations.at_risk, limit=limit).to_value()

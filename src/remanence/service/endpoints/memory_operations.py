@@ -31,7 +31,6 @@ from remanence.service.payloads.answers import (
 )
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
 from remanence.service.payloads.base_requests import ReadRequest
-from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
 from remanence.space.view import View
 from remanence.upkeep.steps.decay import TouchReport
@@ -154,20 +153,11 @@ erase_space = _method(
 
 touch = _method(
     "POST",
-    "/memories/{id}/touch",
-    Space.touch,
-    "Record that a memory was used, so that it decays later.",
-    TouchReport,
-    "write",
-)
-observe_usage = _method(
-    "POST",
     "/usage",
-    Upkeep.observe_usage,
-    "Record that memories were of use for something.",
+    Space.touch,
+    "Record that memories were used, so that they decay later.",
     Items[TouchReport],
     "write",
-    facet="upkeep",
 )
 
 

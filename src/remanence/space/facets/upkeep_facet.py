@@ -25,9 +25,9 @@ from remanence.upkeep.pipeline import DEFAULT_STEPS, Schedule, Step, UpkeepPlan,
 from remanence.upkeep.plans import AnyPlan, Plan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps import consolidation, decay, discovery, garbage_collection
+from remanence.upkeep.steps import consolidation, discovery, garbage_collection
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
-from remanence.upkeep.steps.decay import ScoredMemories, TouchReport
+from remanence.upkeep.steps.decay import ScoredMemories
 from remanence.upkeep.steps.discovery import DiscoveryPlan
 from remanence.upkeep.steps.garbage_collection import GcPlan, MissedRecallReport
 from remanence.upkeep.steps.memory_clusters import Cluster
@@ -70,28 +70,6 @@ class Upkeep(UpkeepReports):
         """
         changed = (settings or self.settings).with_changes(**changes)
         return Upkeep(self._engine, self._space, self._position, self._now, changed)
-
-    def observe_usage(
-        self, ids: str | Memory | Sequence[str | Memory], context_tags: str | Sequence[str] = ()
-    ) -> list[TouchReport]:
-        """Record that memories were used.
-
-        Args:
-            ids: The memories or their ids.
-            context_tags: Tags of what they were used for. A memory with other tags was used in another domain,
-                which increases its strength.
-
-        Returns:
-            The old and new score of each memory.
-
-        Raises:
-            NotFound: A memory does not exist, or is forgotten.
-        """
-        memory_ids = inputs.check_one_or_more_ids(ids)
-        context = inputs.check_tags(context_tags) or ()
-        return decay.touch(self._engine, self._space, memory_ids, self.settings, context=context)
-
-    aobserve_usage = in_thread(observe_usage)
 
     def expire(self) -> list[Memory]:
         """Record which memories have expired since the last call. `recall` omits expired memories in any case.
