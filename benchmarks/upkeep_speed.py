@@ -97,7 +97,7 @@ def measure(size: int, folder: Path) -> Figures:
             "stats": space.admin.stats,
         }.items():
             out[f"{name} s"] = seconds(step)
-        space.upkeep.run(dry_run=False)
+        space.upkeep.run()
         space.add_many(f"{text} Really." for text in texts[:100])
         out["run with 100 new s"] = seconds(upkeep.run)
     vectors = np.asarray(resolve_embedder(None).embed(texts), np.float32)

@@ -172,7 +172,7 @@ class Writer:
         memory = self._space.add(text, source=source)
         self._say("ended", "add", {memory.id: text})
         self._say("began", "quarantine", [memory.id])
-        self._space.audit.quarantine(source, dry_run=False)
+        self._space.audit.quarantine(source)
         self._say("ended", "quarantine", [memory.id])
 
     def _touch(self, _: str) -> None:
@@ -242,12 +242,12 @@ class Writer:
             source.admin.export(file)
         child = ["imported", f"w{self._number}x{self._count}"]
         self._say("began", "import_file", [str(file), *child])
-        remanence.import_(file, into=self._space.child(*child))
+        remanence.restore(file, into=self._space.child(*child))
         self._say("ended", "import_file", [str(file), *child])
 
     def _upkeep(self, _: str) -> None:
         self._say("began", "upkeep", [])
-        self._space.upkeep.run(dry_run=False, steps=("decay", "clusters", "discover"))
+        self._space.upkeep.run(steps=("decay", "clusters", "discover"))
         self._say("ended", "upkeep", None)
 
     def _reopen(self, _: str) -> None:
@@ -419,7 +419,7 @@ class Said:
             child = space.child(*names)
             if not ended:
                 with suppress(InvalidInput):  # it was complete, and only not acknowledged
-                    remanence.import_(file, into=child)
+                    remanence.restore(file, into=child)
             if child.count() != IMPORTED:
                 wrong.append(f"{child.count()} memories were imported into {child.name}, acknowledged: {ended}")
         self.imports = dict.fromkeys(self.imports, True)

@@ -698,9 +698,9 @@ def test_a_file_where_a_folder_belongs_is_only_in_the_way(reopen: Reopen, home: 
         lambda space: space.recall("Where does Alice live?"),
         lambda space: space.find("home"),
         lambda space: list(space.memories()),
-        lambda space: space.graph.read_graph(),
+        lambda space: space.graph.memories(),
     ],
-    ids=["recall", "find", "memories", "read_graph"],
+    ids=["recall", "find", "memories", "graph.memories"],
 )
 def test_words_that_were_taken_out_of_the_ledger_are_missed(reopen: Reopen, home: Path, act: Act) -> None:
     """A blank line that no line accounts for is named, and is not taken for one that was just erased."""

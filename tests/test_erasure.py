@@ -270,7 +270,7 @@ class TestWhatGoes:
                 with open_folder(home) if by == "another opening" else nullcontext(space) as eraser:
                     eraser.erase_space() if by == "everything" else eraser.erase(erased[0])
 
-        plan = space.upkeep.run(steps=("decay", "clusters"), progress=erase)
+        plan = space.upkeep.run(steps=("decay", "clusters"), progress=erase, dry_run=True)
 
         assert erased
         assert erased[0] not in str(plan)
@@ -291,12 +291,12 @@ class TestWhatGoes:
             return found
 
         monkeypatch.setattr(consolidation, "find_new_clusters", find_and_erase)
-        plan = upkeep.run(steps=("consolidate",))
+        plan = upkeep.run(steps=("consolidate",), dry_run=True)
 
         assert len(given) == 2
         assert [len(step) for step in plan.plans] == [1]
         with pytest.raises(InvalidInput, match="Look for clusters again"):
-            upkeep.consolidate("apply", clusters=given)
+            upkeep.consolidate(clusters=given)
 
     @pytest.mark.usefixtures("frequent_switches")
     def test_upkeep_beside_threads_that_erase_raises_nothing(self, space: Space) -> None:
@@ -311,7 +311,7 @@ class TestWhatGoes:
         def keep_up() -> None:
             try:
                 for _ in range(8):
-                    space.upkeep.run()
+                    space.upkeep.run(dry_run=True)
                     space.upkeep.clusters()
             except BaseException as error:  # noqa: BLE001  -- it is asserted below
                 errors.append(error)
@@ -358,7 +358,7 @@ class TestWhatGoes:
             for memory in (kept, gone):
                 for _ in range(6):
                     space.touch(memory)
-            space.upkeep.promote(vault=vault, dry_run=False)
+            space.upkeep.promote(vault=vault)
             notes = {path.read_text(): path for path in (vault / "memories").rglob("*.md")}
             edited = next(path for text, path in notes.items() if "Edited" in text)
             edited.write_text(edited.read_text() + "\nMine.\n")
@@ -380,7 +380,7 @@ class TestEdges:
             relation = asked.graph.relate("Zanzibar", "keeps", "Quetzalcoatl", observed_by="Ana")
             asked.graph.relate("Zanzibar", "keeps", "Quetzalcoatl", observed_by="Bob")
             asked.graph.relate("Porto", "lies_in", "Portugal")
-            asked.graph.invalidate(relation, why="Quetzalcoatl left")
+            asked.graph.invalidate_edge(relation, why="Quetzalcoatl left")
             before = space._now()
             certificate = asked.graph.erase(relation)
 
@@ -435,7 +435,7 @@ class TestEdges:
         space.admin.export(tmp_path / "a.jsonl")
         assert "Zanzibar" not in (tmp_path / "a.jsonl").read_text()
         other = space.child("other")
-        remanence.import_(tmp_path / "a.jsonl", into=other)
+        remanence.restore(tmp_path / "a.jsonl", into=other)
         assert len(other.graph.when("Porto", "lies_in")) == 1
         space.verify()
 

@@ -28,7 +28,7 @@ def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: Fak
     clock.advance(days=1)
     job = space.graph.relate("Alice", "works_at", "Acme", observed_by="Bob")
     clock.advance(days=1)
-    space.graph.invalidate(job, why="she left", observed_by="Cem")
+    space.graph.invalidate_edge(job, why="she left", observed_by="Cem")
     clock.advance(days=1)
     space.forget(porto.id, why="she asked")
     clock.advance(days=1)
@@ -58,10 +58,10 @@ def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: Fak
 def test_a_promotion_is_part_of_the_history(space: Space) -> None:
     """And so is that it was undone."""
     memory = space.add("Postgres for billing.")
-    space.upkeep.promote(memory, dry_run=False)
+    space.upkeep.promote(memory)
     space.upkeep.undo(space.upkeep.runs()[-1])
 
-    assert [h.kind for h in space.history(memory)] == ["memory added", "promoted", "demoted"]
+    assert [h.kind for h in space.graph.timeline(memory)] == ["memory added", "promoted", "demoted"]
     assert [h.kind for h in space.graph.timeline(memory)] == ["memory added", "promoted", "demoted"]
 
 
@@ -88,7 +88,7 @@ def test_a_happening_reads_as_a_sentence(space: Space) -> None:
     memory = space.add("The bridge is closed.", observed_by="Ann")
     space.forget(memory.id, why="it is open again")
 
-    assert [str(h) for h in space.history(memory)] == [
+    assert [str(h) for h in space.graph.timeline(memory)] == [
         "2026-05-04 09:00: 'The bridge is closed.' was learned by Ann.",
         "2026-05-04 09:00: 'The bridge is closed.' was forgotten: it is open again.",
     ]
@@ -181,7 +181,7 @@ def test_a_story_of_an_erased_memory_has_no_words(space: Space) -> None:
     space.forget(memory.id, why="it names Porto")
     space.erase(memory.id)
 
-    story = space.history(memory.id)
+    story = space.graph.timeline(memory.id)
 
     assert [h.kind for h in story] == ["memory added", "forgotten", "erased"]
     assert [h.value for h in story] == [None, None, None]
@@ -194,9 +194,9 @@ def test_the_reason_of_a_link_to_an_erased_memory_is_not_told(space: Space) -> N
     space.graph.link(new, "supersedes", old, why="Lisbon now, not Porto", observed_by="Ann")
     space.erase(old.id)
 
-    assert [h.kind for h in space.history(old.id)] == ["memory added", "erased"]
+    assert [h.kind for h in space.graph.timeline(old.id)] == ["memory added", "erased"]
     for node in (old.id, new):
-        assert "Porto" not in str(space.history(node))
+        assert "Porto" not in str(space.graph.timeline(node))
 
 
 def test_names_given_split_and_undone_are_told(space: Space) -> None:
@@ -253,10 +253,10 @@ def test_a_view_of_the_past_tells_what_was_known_then(space: Space, clock: FakeC
     past = space.as_of(monday)
 
     assert [h.kind for h in past.graph.timeline("Alice")] == ["memory added", "edge added"]
-    assert [h.kind for h in past.history(memory)] == ["memory added", "edge added"]
+    assert [h.kind for h in past.graph.timeline(memory)] == ["memory added", "edge added"]
     for unknown in (later.id, "Bob"):
         with pytest.raises(NotFound):
-            past.history(unknown)
+            past.graph.timeline(unknown)
 
 
 def test_a_story_never_leaves_its_space(space: Space) -> None:
@@ -273,15 +273,14 @@ def test_a_story_never_leaves_its_space(space: Space) -> None:
 
 
 def test_a_history_also_tells_who_read_it_and_who_was_given_it(reopen: Callable[..., Space]) -> None:
-    """The timeline leaves these out; the audit trail does not."""
+    """Extractions and recorded recalls are part of the timeline."""
     space = reopen(extractor=USER_FACTS)
     [fact] = space.remember("I live in Porto.", observed_by="Alice")
     space.audit.record(space.recall("Where does Alice live?"))
 
-    whole, short = space.history(fact), space.graph.timeline(fact)
+    whole = space.graph.timeline(fact)
 
     assert {"extracted", "served"} <= {h.kind for h in whole}
-    assert not {"extracted", "served"} & {h.kind for h in short}
     [read] = [h for h in whole if h.kind == "extracted"]
     [served] = [h for h in whole if h.kind == "served"]
     assert (read.actor, served.why) == ("scripted", "asked 'Where does Alice live?'")
@@ -290,19 +289,19 @@ def test_a_history_also_tells_who_read_it_and_who_was_given_it(reopen: Callable[
 def test_a_history_goes_on_after_it_was_asked_for(space: Space) -> None:
     """What is learned between two questions is in the second answer."""
     memory = space.add("Alice sings.")
-    before = space.history(memory)
+    before = space.graph.timeline(memory)
     space.forget(memory.id)
 
-    assert [h.kind for h in space.history(memory)] == [*(h.kind for h in before), "forgotten"]
+    assert [h.kind for h in space.graph.timeline(memory)] == [*(h.kind for h in before), "forgotten"]
 
 
 def test_evidence_for_a_relation_is_part_of_a_memorys_history(space: Space) -> None:
     """Whoever looks at the memory sees what rests on it, and that it was ended."""
     contract = space.add("A contract.")
     job = space.graph.relate("Alice", "works_at", "Acme", evidence=contract, observed_by="Ann")
-    space.graph.invalidate(job, observed_by="Bob")
+    space.graph.invalidate_edge(job, observed_by="Bob")
 
-    assert [(h.kind, h.actor) for h in space.history(contract)] == [
+    assert [(h.kind, h.actor) for h in space.graph.timeline(contract)] == [
         ("memory added", None),
         ("edge added", "Ann"),
         ("edge invalidated", "Bob"),
@@ -318,12 +317,12 @@ def test_a_history_is_the_same_after_a_rebuild_and_in_another_process(
     clock.advance(days=1)
     space.add("Alice lives in Lisbon.", key="home")
     space.graph.invalidate("Alice", "lives_in", "Lisbon", why="unsure")
-    before = told(space.history("Alice")), told(space.history(memory))
+    before = told(space.graph.timeline("Alice")), told(space.graph.timeline(memory))
     space.rebuild()
 
-    assert (told(space.history("Alice")), told(space.history(memory))) == before
+    assert (told(space.graph.timeline("Alice")), told(space.graph.timeline(memory))) == before
     space = reopen()
-    assert (told(space.history("Alice")), told(space.history(memory))) == before
+    assert (told(space.graph.timeline("Alice")), told(space.graph.timeline(memory))) == before
 
 
 def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], clock: FakeClock) -> None:
@@ -334,23 +333,23 @@ def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], cl
     space.forget(memory.id, why="she asked")
     space.unforget(memory.id)
     space.audit.record(space.recall("Where does Alice live?"))
-    space.graph.invalidate(space.graph.link(other, "supports", memory, observed_by="Ann"), observed_by="Bob")
-    space.graph.invalidate(space.graph.relate("Alice", "knows", "Bob", evidence=memory), observed_by="Cem")
+    space.graph.invalidate_edge(space.graph.link(other, "supports", memory, observed_by="Ann"), observed_by="Bob")
+    space.graph.invalidate_edge(space.graph.relate("Alice", "knows", "Bob", evidence=memory), observed_by="Cem")
     clock.advance(days=2)
     space.upkeep.expire()
     gone = space.add("A secret.")
     space.erase(gone.id)
     nodes = (memory.id, other.id, gone.id, "Alice", "Bob")
 
-    before = [[str(h) for h in space.history(node)] for node in nodes]
+    before = [[str(h) for h in space.graph.timeline(node)] for node in nodes]
 
-    happened = {h.kind for node in nodes for h in space.history(node)}
+    happened = {h.kind for node in nodes for h in space.graph.timeline(node)}
     assert happened >= {"memory added", "forgotten", "restored", "erased", "expired", "extracted", "served"}
     assert happened >= {"edge added", "edge invalidated"}
     space = reopen()
-    assert [[str(h) for h in space.history(node)] for node in nodes] == before
+    assert [[str(h) for h in space.graph.timeline(node)] for node in nodes] == before
     space.rebuild()
-    assert [[str(h) for h in space.history(node)] for node in nodes] == before
+    assert [[str(h) for h in space.graph.timeline(node)] for node in nodes] == before
 
 
 # Differences
@@ -371,7 +370,7 @@ def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) ->
     space.forget(gone.id)
     space.erase(secret.id)
     space.graph.relate("Bob", "knows", "Cem")
-    space.graph.invalidate(job)
+    space.graph.invalidate_edge(job)
     space.graph.link(lisbon, "related_to", note)
     space.entities.register("Bob", aliases=["Robert"])
     tuesday = clock.now()
@@ -467,6 +466,6 @@ async def test_stories_are_told_off_the_event_loop(space: Space, clock: FakeCloc
     clock.advance(days=1)
     memory = await space.aadd("Alice sings.")
 
-    assert await space.ahistory(memory) == space.history(memory)
+    assert await space.graph.atimeline(memory) == space.graph.timeline(memory)
     assert await space.graph.atimeline("Alice") == space.graph.timeline("Alice")
     assert await space.audit.adiff(monday) == space.audit.diff(monday)

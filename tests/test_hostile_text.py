@@ -45,7 +45,7 @@ RULES = RuleExtractor()
 
 
 def read_note(text: str) -> object:
-    """A note of a folder, read as `remanence.import_` does."""
+    """A note of a folder, read as `remanence.restore` does."""
     with TemporaryDirectory() as folder:
         Path(folder, "note.md").write_text(text, "utf-8", "replace")
         return list(MarkdownFolder(Path(folder)).read())
@@ -434,7 +434,7 @@ def test_an_import_raises_only_our_errors(tmp_path: Path, header: dict[str, Any]
         file.finish()
     with remanence.open(None, embedder=HashingEmbedder(), worker=False) as space:
         try:
-            remanence.import_(path, into=space)
+            remanence.restore(path, into=space)
         except RemanenceError:
             assert space.spaces() == []
         else:

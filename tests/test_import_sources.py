@@ -537,7 +537,7 @@ class TestDamagedAndHostileFiles:
     ) -> None:
         space.add("Ana lives in Porto.")
         space.admin.export(tmp_path / "memory.jsonl.gz")
-        with pytest.raises(remanence.InvalidInput, match=r"remanence\.import_"):
+        with pytest.raises(remanence.InvalidInput, match=r"remanence\.restore"):
             space.admin.import_from(tmp_path / "memory.jsonl.gz")
 
     def test_a_file_is_known_by_what_is_in_it(self, space: remanence.Space, write: Any) -> None:

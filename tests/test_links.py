@@ -87,7 +87,7 @@ def test_the_very_same_link_again_writes_nothing(space: Space, says: Space, memo
     assert says.graph.link(red.id, "supports", green.id) == link
     surer = says.graph.link(red, "supports", green, confidence=0.5)
     assert (surer.id, surer.confidence, surer.corroborated_by) == (link.id, 0.5, ())
-    says.graph.invalidate(link)
+    says.graph.invalidate_edge(link)
     assert says.graph.link(red, "supports", green).id != link.id
     assert len(ask(space, "links_of", 0)) == 2
 
@@ -112,23 +112,13 @@ def test_the_same_link_by_others_is_corroboration(space: Space, says: Space, mem
     assert other_time.id != first.id
 
     assert [link.id for link in space.audit.diff("2020").linked] == [first.id, other_time.id]
-    says.graph.invalidate(first, why="both were wrong")
+    says.graph.invalidate_edge(first, why="both were wrong")
     assert [link.id for link in space.audit.diff("2020").invalidated] == [first.id]  # type: ignore[union-attr]
     ended = [e for e in says.graph.timeline(red, relations="supports") if e.kind == "edge invalidated"]
     assert [(e.value.id, e.why) for e in ended] == [(first.id, "both were wrong")]  # type: ignore[union-attr]
     assert [link.id for link in ask(space, "links_of", 0) if link.valid.end is None] == [other_time.id]
     rebuilt = space.admin.check()
     assert rebuilt == {}
-
-
-def test_two_memories_without_a_kind_are_related(says: Space, memories: list[Memory]) -> None:
-    """Which is what is meant most often; one memory and a kind are not enough."""
-    red, green, blue = memories
-    assert says.graph.link(red, green).kind == says.graph.link(red.id, blue.id).kind == "related_to"
-    with pytest.raises(InvalidInput, match="names one memory"):
-        says.graph.link(red, "supersedes")
-    with pytest.raises(NotFound):
-        says.graph.link(red, "supercedes")
 
 
 def test_a_link_is_ended_by_its_memories_and_its_kind(space: Space, says: Space, memories: list[Memory]) -> None:
@@ -171,12 +161,12 @@ def test_a_link_holds_in_its_window(space: Space, says: Space, memories: list[Me
     clock.advance(days=60)
     assert superseded(space) == [1, 2]
 
-    (ended,) = says.graph.invalidate(link.id)
+    (ended,) = says.graph.invalidate_edge(link.id)
     assert ended.valid.end == clock.now()
     assert superseded(space) == [1]
     assert ask(space, "links_of", 2, at=clock.now()) == []
     with pytest.raises(InvalidInput, match="before"):
-        says.graph.invalidate(ask(space, "links_of", 1)[0], valid_until="2026-05-01")
+        says.graph.invalidate_edge(ask(space, "links_of", 1)[0], valid_until="2026-05-01")
 
 
 def test_a_view_of_before_knows_no_later_link(
@@ -186,7 +176,7 @@ def test_a_view_of_before_knows_no_later_link(
     link = says.graph.link(memories[0], "supersedes", memories[1])
     before = space._engine.ledger.head()
     clock.advance(days=1)
-    says.graph.invalidate(link)
+    says.graph.invalidate_edge(link)
 
     with space._engine.open_index(space.name) as index:
         assert index.links.superseded_mask(index.snapshot(before, clock.now())).tolist() == [False, True, False]
@@ -244,7 +234,7 @@ def test_links_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reop
     red, green = space.add("The harbour is red."), space.add("The harbour is green.")
     says.graph.link(green, "supersedes", red, why="repainted", confidence=0.9)
     says.graph.link(red, "supersedes", green)
-    says.graph.invalidate(says.graph.link(red, "supports", green), valid_until="2026-06-01")
+    says.graph.invalidate_edge(says.graph.link(red, "supports", green), valid_until="2026-06-01")
 
     before = ask(space, "links_of", 0)
     assert len(before) == 3

@@ -86,6 +86,17 @@ class TestWithoutAQuestion:
         assert listed == texts(space.recall(" ", limit=100)) == texts(space.recall(since="1900", limit=100))
         assert not space.for_prompt(" ").hits
 
+    def test_recent_needs_no_filter(self, space: Space, month: list[Memory], clock: FakeClock) -> None:
+        """It lists what a recall with filters lists, for a view of the past too."""
+        space.touch(month[0])
+        then = clock.now()
+        clock.advance(days=1)
+        space.forget(month[3])
+
+        assert texts(space.recent(limit=2)) == ["Tea is green.", "Coal is black."]
+        assert texts(space.recent(tags="drink", history=True)) == texts(space.recall(tags="drink", history=True))
+        assert texts(space.as_of(then).recent(since="2026-05-20")) == ["Blood is red."]
+
 
 class TestSince:
     def test_only_what_was_told_since(self, space: Space, month: list[Memory]) -> None:
@@ -120,7 +131,7 @@ class TestReview:
 
     def test_once_used_it_is_safe(self, space: Space, fading: Memory) -> None:
         """And the report says that a reminder was due."""
-        assert space.touch(fading).review > 0.5
+        assert space.touch(fading)[0].review > 0.5
         assert fading.text not in texts(space.recall("bridge", limit=5, include="review"))
 
     def test_a_single_hit_is_never_given_away(self, space: Space, fading: Memory) -> None:
@@ -144,7 +155,7 @@ class TestStrength:
         usage = {hit.memory.id: hit.usage for hit in space.recall("Ana")}
         assert usage[strong.id].decay_score == pytest.approx(1.5 * usage[weak.id].decay_score)  # type: ignore[union-attr]
         assert usage[strong.id].strength == 1.5  # type: ignore[union-attr]
-        assert space.touch(strong, boost=True).strength == pytest.approx(1.6)
+        assert space.touch(strong, boost=True)[0].strength == pytest.approx(1.6)
         assert space.recall("milk").to_dicts()[0]["usage"]["strength"] == pytest.approx(1.6)
 
     def test_the_same_text_with_another_strength_is_a_new_version(self, space: Space) -> None:
@@ -168,8 +179,8 @@ class TestDetails:
         before = clock.now()
         clock.advance(days=2)
         space.touch(porto)
-        space.upkeep.promote(porto, dry_run=False)
-        [details] = space.graph.read_graph()
+        space.upkeep.promote(porto)
+        [details] = space.graph.memories()
         assert details.usage.uses == 2  # type: ignore[union-attr]
         assert (details.status, details.promoted_at, details.note) == ("current", clock.now(), None)
         assert space.get_many(porto)[0].usage.age_days == pytest.approx(2)  # type: ignore[union-attr]
@@ -178,10 +189,10 @@ class TestDetails:
 
     def test_promoted_is_a_status_to_list_by(self, space: Space, porto: Memory, nuts: Memory) -> None:
         """Promoted ones are current too, until the run is undone."""
-        plan = space.upkeep.promote([nuts.id], dry_run=False)
+        plan = space.upkeep.promote([nuts.id])
         assert [memory.id for memory in space.memories("promoted")] == [nuts.id]
-        assert [each.id for each in space.graph.read_graph("promoted")] == [nuts.id]
-        assert len(space.graph.read_graph("current")) == 2
+        assert [each.id for each in space.graph.memories("promoted")] == [nuts.id]
+        assert len(space.graph.memories("current")) == 2
         space.upkeep.undo(plan)
         assert list(space.memories("promoted")) == []
         with pytest.raises(InvalidInput, match="promoted"):

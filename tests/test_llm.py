@@ -304,7 +304,7 @@ CAR = {"text": "The user drives a Volvo.", "quotation": "I drive a Volvo", "trip
 def links_of(space: remanence.Space, text: str) -> list[tuple[str, str, str | None]]:
     """What a memory does to others: the kind, the text of the other one, and the reason."""
     texts = {memory.id: memory.text for memory in space.memories()}
-    [details] = [each for each in space.graph.read_graph("all") if each.memory.text == text]
+    [details] = [each for each in space.graph.memories("all") if each.memory.text == text]
     return [(link.kind, texts[link.target], link.why) for link in details.links_out if link.kind != "derived_from"]
 
 
@@ -326,7 +326,7 @@ def test_a_plan_replaces_a_known_fact_when_it_comes_true() -> None:
     oslo = {"text": "The user moves to Oslo.", "kind": "plan", "quotation": "In June I move to Oslo", "replaces": [0]}
     chats = ("2026-03-18", "I live in Rome.", [rome]), ("2026-03-19", "In June I move to Oslo.", [oslo])
     with remembered(*chats) as space:
-        [details] = [each for each in space.graph.read_graph("all") if each.memory.text == oslo["text"]]
+        [details] = [each for each in space.graph.memories("all") if each.memory.text == oslo["text"]]
         assert (details.memory.kind, details.memory.tags) == ("episode", ("plan",))
         [link] = [link for link in details.links_out if link.kind == "supersedes"]
         assert link.valid.start == datetime(2026, 6, 1, tzinfo=UTC)

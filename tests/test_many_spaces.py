@@ -377,7 +377,7 @@ def test_damage_to_the_ledger_is_one_of_our_errors(reopen: Reopen, home: Path, h
         database.execute("DROP TRIGGER entry_is_written_once")
         database.execute(harm)
     database.close()
-    for act in (lambda: space.get(memory.id), lambda: space.recall("Porto"), lambda: space.history(memory)):
+    for act in (lambda: space.get(memory.id), lambda: space.recall("Porto"), lambda: space.graph.timeline(memory)):
         with pytest.raises(RemanenceError, match="verify"):
             act()
 

@@ -90,7 +90,7 @@ def test_what_was_taken_up_counts_as_used(space: Space, porto: Memory, nuts: Mem
     assert space.verify().entries == before
 
     reinforce(space, shown, context="Where is she?", answer="In Porto.")
-    assert [space.touch(memory.id).uses - 1 for memory in (porto, nuts)] == [1, 0]
+    assert [space.touch(memory.id)[0].uses - 1 for memory in (porto, nuts)] == [1, 0]
 
 
 def test_what_was_forgotten_meanwhile_does_not_cost_the_rest(space: Space, porto: Memory, nuts: Memory) -> None:
@@ -99,7 +99,7 @@ def test_what_was_forgotten_meanwhile_does_not_cost_the_rest(space: Space, porto
     space.forget(porto.id)
 
     reinforce(space, shown, context="What of her?", answer="In Porto, far from hazelnuts.")
-    assert space.touch(nuts.id).uses == 2
+    assert space.touch(nuts.id)[0].uses == 2
 
 
 def test_what_found_no_room_was_not_shown(space: Space, porto: Memory, nuts: Memory) -> None:

@@ -47,7 +47,7 @@ def test_a_model_words_it_once(kind: Callable[[ScriptedModel], object], clock: F
     """Any kind of model: one question for a cluster; the plan shows the text, and applying asks no more."""
     script = ScriptedModel(reply(GOOD), AssertionError("it was asked again"))
     with tended(kind(script), clock) as (space, upkeep):
-        plan = upkeep.consolidate()
+        plan = upkeep.consolidate(dry_run=True)
         assert (len(plan), plan.merges[0].text) == (1, GOOD)
         assert "llm" in str(plan)
         assert all(text in script.prompts[0] for text in TEA)
@@ -62,7 +62,7 @@ def test_a_model_words_it_once(kind: Callable[[ScriptedModel], object], clock: F
 def test_who_wrote_it_is_kept(clock: FakeClock) -> None:
     """Model and prompt, with the memory and with its links, also after it was undone and done again."""
     with tended(ScriptedModel(reply(GOOD)), clock) as (space, upkeep):
-        plan = upkeep.consolidate("apply")
+        plan = upkeep.consolidate()
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
         first = clock.now().isoformat()
@@ -72,7 +72,7 @@ def test_who_wrote_it_is_kept(clock: FakeClock) -> None:
         told = f"merged by llm (scripted, prompt {PROMPT_VERSION}), cohesion "
         assert {str(link.why)[: len(told)] for link in tied.links_out} == {told}
         upkeep.undo(plan)
-        assert upkeep.consolidate("apply").merges[0].text == GOOD
+        assert upkeep.consolidate().merges[0].text == GOOD
 
 
 LOST: dict[str, object] = {
@@ -97,7 +97,7 @@ LOST: dict[str, object] = {
 def test_a_model_that_misbehaves_leaves_it_to_the_rules(line: object, clock: FakeClock) -> None:
     """Every sentence is kept; and the plan and the memory say what was wrong."""
     with tended(ScriptedModel(line), clock) as (space, upkeep):
-        plan = upkeep.consolidate("apply")
+        plan = upkeep.consolidate()
         assert plan.merges[0].text == merge_sentences(TEA)
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
@@ -111,7 +111,7 @@ def test_a_model_that_hangs_is_waited_for_twice(clock: FakeClock) -> None:
     with tended(hung, clock, timeout=0.05) as (space, upkeep):
         for thing in ("clock", "bridge", "piano"):
             space.add_many([f"Bob repaired the old {thing}{'!' * n}" for n in range(3)])
-        plan = upkeep.with_settings(cluster_similarity=0.85).consolidate()
+        plan = upkeep.with_settings(cluster_similarity=0.85).consolidate(dry_run=True)
         hung.release()
         assert len(plan) > MAX_FAILURES
         assert hung.call_count == MAX_FAILURES
@@ -211,7 +211,7 @@ def test_without_a_model_the_rules_write(clock: FakeClock) -> None:
     """And nothing is said of models."""
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
         space.add_many([{"text": text} for text in TEA])
-        plan = space.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7).consolidate("apply")
+        plan = space.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7).consolidate()
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
         assert memory.text == merge_sentences(TEA)
@@ -222,7 +222,7 @@ def test_in_a_run_it_is_asked_once_too(clock: FakeClock) -> None:
     """Planned together with the other steps, and done by another call."""
     script = ScriptedModel(reply(GOOD), AssertionError("it was asked again"))
     with tended(script, clock) as (space, upkeep):
-        planned = upkeep.run()
+        planned = upkeep.run(dry_run=True)
         upkeep.apply(planned)
         [plan] = [plan for plan in planned.plans if isinstance(plan, ConsolidationPlan)]
         assert (plan.merges[0].text, len(script.prompts)) == (GOOD, 1)

@@ -15,7 +15,7 @@ import remanence
 from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.errors import MissingExtra
 from remanence.index.words.words import Words
-from remanence.testing import FakeClock, HashingEmbedder
+from remanence.testing import FakeClock, HashingEmbedder, evaluate
 
 EVIL = "<script>alert(1)</script> & \"quotes\" 'too'"
 
@@ -99,18 +99,18 @@ class TestDataFrames:
         assert list(df["kind"]) == [event.kind for event in space.graph.timeline("Ana")]
         assert df["about"][0] == told[0].id
         space.audit.record(space.recall("tea"))
-        assert "served" in set(space.history(told[3]).to_df()["kind"])
+        assert "served" in set(space.graph.timeline(told[3]).to_df()["kind"])
 
     def test_of_pages_and_plans(self, space: Space, told: list[Memory], clock: FakeClock) -> None:
         """Whatever prints as a table."""
         space.touch(told[0])
-        page = space.graph.read_graph("all").to_df()
+        page = space.graph.memories("all").to_df()
         assert list(page["status"]) == ["superseded", "current", "current", "current"]
         assert (page["uses"][0], page["relations"][0]) == (1, 1)
         clock.advance(days=60)
         assert space.upkeep.decay().to_df()["urgency"][0] in ("high", "medium", "low")
-        assert list(space.upkeep.gc().to_df().columns) == ["score", "id", "memory"]
-        assert "step" in space.upkeep.run().to_df().columns
+        assert list(space.upkeep.gc(dry_run=True).to_df().columns) == ["score", "id", "memory"]
+        assert "step" in space.upkeep.run(dry_run=True).to_df().columns
 
     def test_years_far_away_are_no_trouble(self, space: Space) -> None:
         """Nanoseconds would end in 2262."""
@@ -147,17 +147,17 @@ def test_everything_is_escaped(space: Space, told: list[Memory], clock: FakeCloc
         space.profile(),
         space.admin.stats(),
         space.graph.when(EVIL, "likes"),
-        space.history(told[1]),
-        space.graph.read_graph("all"),
+        space.graph.timeline(told[1]),
+        space.graph.memories("all"),
         space.upkeep.decay(),
-        space.upkeep.gc(),
+        space.upkeep.gc(dry_run=True),
         space.upkeep.clusters(similarity=0.1),
-        space.upkeep.consolidate(),
-        space.upkeep.promote(told[2]),
-        space.upkeep.discover(),
-        space.upkeep.run(),
+        space.upkeep.consolidate(dry_run=True),
+        space.upkeep.promote(told[2], dry_run=True),
+        space.upkeep.discover(dry_run=True),
+        space.upkeep.run(dry_run=True),
         space.upkeep.missed_recalls(),
-        space.evaluate({EVIL: "tea"}, {EVIL: {"signals": ["times"]}}),
+        evaluate(space, {EVIL: "tea"}, {EVIL: {"signals": ["times"]}}),
     ]
     for each in shown:
         page = each._repr_html_()  # type: ignore[attr-defined]
@@ -197,7 +197,7 @@ def test_what_is_too_long_to_show_is_cut(space: Space) -> None:
     memory = space.add("word " * 100_000)
     assert len(memory._repr_html_()) < 5_000
     space.add_many([f"Fact {number}." for number in range(600)])
-    page = space.graph.read_graph(page_size=601)._repr_html_()
+    page = space.graph.memories(page_size=601)._repr_html_()
     assert "... and 101 more" in page
     assert page.count("<tr>") == 501
 
@@ -233,7 +233,7 @@ class TestPictures:
 
     def test_settings_side_by_side(self, space: Space, told: list[Memory]) -> None:
         """A row for each setting, a column for each measure."""
-        compared = space.evaluate({"Where does Ana live?": told[1]}, {"usual": {}, EVIL: {"signals": ["times"]}})
+        compared = evaluate(space, {"Where does Ana live?": told[1]}, {"usual": {}, EVIL: {"signals": ["times"]}})
         svg = compared.show().formats[".svg"]()
         texts = [each.text for each in ElementTree.fromstring(svg).iter() if each.tag.endswith("text")]
         assert texts[0] == "2 settings on 1 question, the first 10 hits of each"
@@ -291,7 +291,8 @@ class TestEvaluate:
 
     def test_settings_are_compared_on_the_same_questions(self, space: Space, facts: list[Memory]) -> None:
         """Expected are memories, ids, keys or a part of a text."""
-        compared = space.evaluate(
+        compared = evaluate(
+            space,
             [
                 ("What does Ana drink?", facts[0]),
                 ("Where does Bob live?", "lives in PORTO"),
@@ -318,7 +319,7 @@ class TestEvaluate:
 
     def test_without_settings_each_part_is_left_out_in_turn(self, facts: list[Memory], space: Space) -> None:
         """So that what a signal is worth shows."""
-        compared = space.evaluate({"Where does Bob live?": facts[1]}, limit=3)
+        compared = evaluate(space, {"Where does Bob live?": facts[1]}, limit=3)
         assert [each.name for each in compared] == [
             *("usual", "without vectors", "without words", "without graph", "without times")
         ]
@@ -328,9 +329,9 @@ class TestEvaluate:
         """The error says where the limit is given, and an unknown option is not answered with `limit`."""
         question = {"Where does Bob live?": facts[1]}
         with pytest.raises(InvalidInput, match=r"'short' has the option 'limit', .*evaluate\(\.\.\., limit=3\)"):
-            space.evaluate(question, {"short": {"limit": 3}})
+            evaluate(space, question, {"short": {"limit": 3}})
         with pytest.raises(InvalidInput, match=r"The options are during, history"):
-            space.evaluate(question, {"short": {"depth": 3}})
+            evaluate(space, question, {"short": {"depth": 3}})
 
     def test_a_reader_is_a_setting_too(self, clock: FakeClock) -> None:
         """One of the space, none, or another."""
@@ -340,7 +341,7 @@ class TestEvaluate:
 
         with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
             space.add_many(["Bob lives in Porto.", "Ana drinks tea."])
-            compared = space.evaluate({"Where does Bob live?": "Porto"}, {"a": {}, "b": {"reader": likes_tea}})
+            compared = evaluate(space, {"Where does Bob live?": "Porto"}, {"a": {}, "b": {"reader": likes_tea}})
             assert compared["a"].questions[0].ranks == (1,)
             assert compared["b"].questions[0].ranks == (2,)
             assert space.recall("Where does Bob live?").confidence is None
@@ -356,7 +357,8 @@ class TestEvaluate:
         known = clock.now()
         clock.advance(days=1)
         below.add("Bob drinks tea, too.")
-        compared = below.as_of(known).evaluate(
+        compared = evaluate(
+            below.as_of(known),
             {"What is known about Porto?": "drinks tea"},
             {"usual": {"signals": ["vectors"]}, "tea": {"signals": ["vectors"], "embedder": about_tea}},
         )
@@ -364,7 +366,7 @@ class TestEvaluate:
         assert compared["tea"].questions[0].first == "Ana drinks tea."
         assert below.count() == 4
         with pytest.raises(InvalidInput, match="cannot embed: 7"):
-            below.evaluate({"Porto?": "Ana drinks"}, {"bad": {"embedder": 7}})
+            evaluate(below, {"Porto?": "Ana drinks"}, {"bad": {"embedder": 7}})
 
     def test_the_copy_for_another_embedder_has_the_other_settings_of_the_space(self) -> None:
         """Its order of days and months, and signals of the caller's own."""
@@ -374,7 +376,8 @@ class TestEvaluate:
 
         with remanence.open(None, embedder=HashingEmbedder(), signals=[MoreWords()], day_first=True) as space:
             space.add_many(["Ana was in Rome on 03/04/2025.", "Ana was in Porto on 04/03/2025."])
-            compared = space.evaluate(
+            compared = evaluate(
+                space,
                 [{"question": "Where was Ana?", "expected": "Rome", "during": "03/04/2025"}],
                 {"other": {"embedder": HashingEmbedder(32), "signals": ["more words"]}},
             )
@@ -386,20 +389,20 @@ class TestEvaluate:
         monday = clock.now()
         clock.advance(days=1)
         space.add("Ana lives in Rome.")
-        assert space.as_of(monday).evaluate({"Where does Ana live?": "Porto"})[0].questions[0].ranks == (1,)
+        assert evaluate(space.as_of(monday), {"Where does Ana live?": "Porto"})[0].questions[0].ranks == (1,)
         with pytest.raises(InvalidInput, match="'Rome'"):
-            space.as_of(monday).evaluate({"Where does Ana live?": "Rome"})
+            evaluate(space.as_of(monday), {"Where does Ana live?": "Rome"})
 
-    async def test_with_asyncio_and_progress(self, space: Space, facts: list[Memory]) -> None:
+    def test_with_progress(self, space: Space, facts: list[Memory]) -> None:
         """As everything else."""
         done: list[tuple[int, int]] = []
-        await space.aevaluate({"Bob?": "Porto", "Ana?": "tea"}, {"a": {}}, progress=lambda *each: done.append(each))
+        evaluate(space, {"Bob?": "Porto", "Ana?": "tea"}, {"a": {}}, progress=lambda *each: done.append(each))
         assert done == [(1, 2), (2, 2)]
 
     def test_frames(self, space: Space, facts: list[Memory]) -> None:
         """One of settings, one of questions."""
         pytest.importorskip("pandas")
-        compared = space.evaluate({"Where does Bob live?": "Porto", "Code?": "4711"}, {"a": {}})
+        compared = evaluate(space, {"Where does Bob live?": "Porto", "Code?": "4711"}, {"a": {}})
         assert list(compared.to_df()["setting"]) == ["a"]
         assert list(compared["a"].to_df()["question"]) == ["Where does Bob live?", "Code?"]
 
@@ -425,4 +428,4 @@ class TestEvaluate:
     ) -> None:
         """With the number of the question, or the setting."""
         with pytest.raises(InvalidInput, match=says):
-            space.evaluate(questions, settings)
+            evaluate(space, questions, settings)

@@ -45,7 +45,7 @@ class TestReadGraph:
     def test_every_memory_has_one_status(self, space: Space, lived: dict[str, str]) -> None:
         """And `all` has all of them, in the order in which they were learned."""
         by_status = {
-            status: [each.id for each in space.graph.read_graph(status)]
+            status: [each.id for each in space.graph.memories(status)]
             for status in ("current", "superseded", "expired", "forgotten", "erased", "all")
         }
 
@@ -57,14 +57,14 @@ class TestReadGraph:
             "erased": [lived["secret"]],
             "all": list(lived.values()),
         }
-        assert [each.status for each in space.graph.read_graph("all")] == [
+        assert [each.status for each in space.graph.memories("all")] == [
             *("current", "superseded", "current", "expired", "forgotten", "erased")
         ]
 
     def test_words_are_there_unless_they_were_erased(self, space: Space, lived: dict[str, str]) -> None:
         """What was forgotten can be read here, to decide whether to bring it back."""
-        [wrong] = space.graph.read_graph("forgotten")
-        [secret] = space.graph.read_graph("erased")
+        [wrong] = space.graph.memories("forgotten")
+        [secret] = space.graph.memories("erased")
 
         assert wrong.memory is not None
         assert wrong.memory.text == "The moon is made of cheese."
@@ -74,7 +74,7 @@ class TestReadGraph:
         """Without a link: she cannot live in two places."""
         porto = space.add("Alice lives in Porto.", valid_from="2024-01-01")
         lisbon = space.add("Alice lives in Lisbon.", valid_from="2026-05-03")
-        [old] = space.graph.read_graph("superseded")
+        [old] = space.graph.memories("superseded")
 
         assert (old.id, old.superseded_by) == (porto.id, lisbon.id)
         assert [str(relation) for relation in old.relations] == ["Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)"]
@@ -86,7 +86,7 @@ class TestReadGraph:
         bob = space.add("Bob swims.")
         space.graph.relate("Bob", "friend_of", "Ann", evidence=[bob])
         link = space.graph.link(ann, "supports", bob)
-        first, second = space.graph.read_graph()
+        first, second = space.graph.memories()
 
         assert first.versions == 2
         assert [relation.predicate for relation in first.relations] == ["lives_in"]
@@ -97,7 +97,7 @@ class TestReadGraph:
     def test_what_a_forgotten_memory_was_tied_to_steps_back_with_it(self, space: Space, lived: dict[str, str]) -> None:
         """A link needs both its ends."""
         space.forget(lived["new"])
-        by_id = {each.id: each for each in space.graph.read_graph("all")}
+        by_id = {each.id: each for each in space.graph.memories("all")}
 
         assert by_id[lived["old"]].status == "current"
         assert by_id[lived["old"]].links_in == by_id[lived["new"]].links_out == ()
@@ -106,18 +106,18 @@ class TestReadGraph:
         """Whatever their size; one past the end is empty, and each knows the total."""
         kept = [memory.id for memory in space.add_many([{"text": f"Line {n}."} for n in range(23)])]
         for size in (1, 5, 23, 1000):
-            pages = [space.graph.read_graph(page=n + 1, page_size=size) for n in range(23 // size + 1)]
+            pages = [space.graph.memories(page=n + 1, page_size=size) for n in range(23 // size + 1)]
             assert [each.id for page in pages for each in page] == kept
             assert {page.total for page in pages} == {23}
-        assert len(space.graph.read_graph(page=99)) == 0
+        assert len(space.graph.memories(page=99)) == 0
 
     def test_the_past_had_other_statuses(self, space: Space, lived: dict[str, str], clock: FakeClock) -> None:
         """A view does not see what came later, save that erased words are gone."""
         view = space.as_of("2026-05-04T09:04:30")
 
-        assert [each.status for each in view.graph.read_graph("all")] == ["current"] * 5
-        assert view.graph.read_graph("erased").total == 0
-        assert space.as_of("2026-05-04T09:05:30").graph.read_graph("erased").total == 1
+        assert [each.status for each in view.graph.memories("all")] == ["current"] * 5
+        assert view.graph.memories("erased").total == 0
+        assert space.as_of("2026-05-04T09:05:30").graph.memories("erased").total == 1
 
     @pytest.mark.parametrize(
         "asked", [{"status": "gone"}, {"page": 0}, {"page": True}, {"page_size": 1001}, {"page_size": "9"}]
@@ -126,11 +126,11 @@ class TestReadGraph:
         """The value is shown, and what would do."""
         [(name, value)] = asked.items()
         with pytest.raises(InvalidInput, match=f"{name}={value!r} is n"):
-            space.graph.read_graph(**asked)  # type: ignore[arg-type]
+            space.graph.memories(**asked)  # type: ignore[arg-type]
 
     async def test_it_keeps_the_event_loop_free(self, space: Space, lived: dict[str, str]) -> None:
         """The twins say the same."""
-        assert await space.graph.aread_graph("forgotten") == space.graph.read_graph("forgotten")
+        assert await space.graph.amemories("forgotten") == space.graph.memories("forgotten")
         assert await space.aget_many([lived["tea"]]) == space.get_many([lived["tea"]])
         assert await space.admin.astats() == space.admin.stats()
 
@@ -179,7 +179,7 @@ class TestForgetMany:
         assert space.forget_many([lived["tea"], lived["new"], lived["tea"], lived["wrong"]], why="spring") == 2
         assert space.verify().entries == before + 2
         assert [change.why for change in space.audit.changes()][-2:] == ["spring", "spring"]
-        assert {each.id for each in space.graph.read_graph("forgotten")} == {
+        assert {each.id for each in space.graph.memories("forgotten")} == {
             *(lived[name] for name in ("tea", "new", "wrong"))
         }
 
@@ -346,7 +346,7 @@ class TestCompact:
         """Every verb of these."""
         await space.admin.acompact()
         space.close()
-        for call in (space.graph.read_graph, space.admin.stats, space.admin.compact, lambda: space.get_many(["x"])):
+        for call in (space.graph.memories, space.admin.stats, space.admin.compact, lambda: space.get_many(["x"])):
             with pytest.raises(Closed):
                 call()
 

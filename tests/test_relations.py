@@ -369,7 +369,7 @@ def test_a_hit_carries_what_a_link_says_against_it(space: Space) -> None:
         return {hit.memory.id: [m.id for m in hit.contradicted_by] for hit in space.recall("bridge")}
 
     assert against() == {said.id: [denied.id], denied.id: [said.id]}
-    space.graph.invalidate(link)
+    space.graph.invalidate_edge(link)
     assert against() == {said.id: [], denied.id: []}
 
 
@@ -534,7 +534,7 @@ def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Space, clo
     job = says.graph.relate("Alice", "works_at", "Globex", valid_from="2026")
     before = clock.now()
     clock.advance(days=1)
-    (ended,) = says.graph.invalidate(job, valid_until="2026-04", why="she left")
+    (ended,) = says.graph.invalidate_edge(job, valid_until="2026-04", why="she left")
 
     assert (ended.id, str(ended.valid)) == (job.id, "2026-01-01 to 2026-04-01")
     assert line(space, "Alice", "works_at")[0] == "Acme, 2025-01-01 to 2026-01-01"
@@ -588,7 +588,7 @@ def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says:
     """That is how a mistake is taken back, and what it had closed is open again."""
     says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
     wrong = says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
-    says.graph.invalidate(wrong.id, valid_until="2026-03")
+    says.graph.invalidate_edge(wrong.id, valid_until="2026-03")
 
     assert line(space, "Alice", "lives_in") == ["Porto, since 2026-01-01"]
     taken_back = ask(space, "get", wrong.id)
@@ -674,7 +674,7 @@ def test_an_undated_claim_is_news_after_another_took_its_place(space: Space, say
         (lambda says: says.graph.relate("Alice", "likes", "tea", evidence=7), "Give a list of memories"),
         (lambda says: says.graph.declare("likes"), "nothing is declared about 'likes'"),
         (lambda says: says.graph.declare("likes", single_valued="yes"), "single_valued='yes'"),
-        (lambda says: says.graph.invalidate(7), "neither a relation"),
+        (lambda says: says.graph.invalidate_edge(7), "neither a relation"),
     ],
 )
 def test_what_cannot_be_said_is_refused(space: Space, says: Space, wrong: Any, complaint: str) -> None:
@@ -695,13 +695,13 @@ def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Space) -> Non
     with pytest.raises(NotFound, match="is forgotten"):
         says.graph.relate("Alice", "likes", "tea", evidence=gone)
     with pytest.raises(NotFound, match="no relation or link 'nope'"):
-        says.graph.invalidate("nope")
+        says.graph.invalidate_edge("nope")
     with pytest.raises(NotFound, match="Alice lives_in anything"):
         says.graph.invalidate("Alice", "lives_in")
     with pytest.raises(NotFound, match="has no entity"):
         says.graph.relate("e0123456789abcdef", "likes", "tea")
     with pytest.raises(InvalidInput, match=r"is before .* begins"):
-        says.graph.invalidate(job, valid_until="2026-02")
+        says.graph.invalidate_edge(job, valid_until="2026-02")
 
 
 # Keeping

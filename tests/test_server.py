@@ -225,7 +225,7 @@ def test_a_field_that_does_not_exist_is_answered_with_those_that_do(
         ("recall", b"null", "application/json", "body: "),
         ("recall", b'{"query": "x"}', "text/plain", "body: Send the body as application/json (given: b"),
         ("recall", b'{"query": "x", "limit": 0}', "application/json", "body.limit: "),
-        (f"memories/{'x' * 3_000}/touch", b"", "application/json", "path.id: "),
+        (f"memories/{'x' * 3_000}/forget", b"", "application/json", "path.id: "),
     ],
 )
 def test_a_body_that_cannot_be_read(
@@ -276,7 +276,7 @@ def test_a_list_that_is_too_long_is_refused(client: TestClient, space: Space) ->
 
 def test_a_body_may_be_left_out_where_nothing_is_required(client: TestClient, porto: remanence.Memory) -> None:
     """Then the defaults hold, whatever the media type of nothing is."""
-    assert client.post(f"{BASE}/memories/{porto.id}/touch").status_code == 200
+    assert client.post(f"{BASE}/usage", json={"ids": [porto.id]}).status_code == 200
 
 
 def test_files_become_memories_and_exports_come_back(client: TestClient, space: Space) -> None:
@@ -572,7 +572,7 @@ def test_expired_memories_are_swept_while_it_runs(space: Space, clock: FakeClock
     memory = space.add("The sale is on.", expires_at="2026-05-05")
     clock.advance(days=2)
     with client_of(space, sweep_seconds=3600):
-        wait_for(lambda: any(event.kind == "expired" for event in space.history(memory)))
+        wait_for(lambda: any(event.kind == "expired" for event in space.graph.timeline(memory)))
 
 
 def test_events_arrive_as_they_happen(client: TestClient, space: Space) -> None:

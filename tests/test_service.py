@@ -73,8 +73,8 @@ def test_what_the_commands_and_servers_say_of_an_unknown_id_names_no_method(spac
     """Nor does what they say of text that cannot be stored. These messages are shown as they are."""
     for refused in (
         lambda: space.forget("m7"),
-        lambda: space.graph.invalidate("r7"),
-        lambda: space.upkeep.import_vault(),
+        lambda: space.graph.invalidate_edge("r7"),
+        lambda: space.upkeep.import_vault(dry_run=True),
         lambda: space.add("a\0b"),
     ):
         with pytest.raises(remanence.RemanenceError) as caught:
@@ -100,7 +100,7 @@ def _messages_with_calls() -> Iterator[str]:
 
 def test_all_reads_take_a_moment() -> None:
     """`as_of` is an argument of every operation that a view has, too."""
-    of_a_view = {"recall", "get", "get_many", "find", "list_memories", "count", "history", "profile", "stats", "diff"}
+    of_a_view = {"recall", "get", "get_many", "find", "list_memories", "count", "profile", "stats", "diff"}
     of_a_view |= {"list_entities", "resolve", "graph", "query", "path", "when", "timeline", "disagreements", "changes"}
 
     assert all(issubclass(OPERATIONS[name].request, base_requests.ReadRequest) for name in of_a_view)
@@ -121,7 +121,7 @@ def test_an_answer_can_be_turned_back(space: Space, clock: FakeClock) -> None:
     space.add("Ana lives in Lisbon.", tags=["home"], meta={"page": 3}, source="diary", valid_from="2026-05-03")
     space.entities.register("Ana", aliases=[("Anna", None, "2020-01-01")], kind="person")
     found = space.recall("Where does Ana live?", history=True)
-    events = space.history("Ana")
+    events = space.graph.timeline("Ana")
 
     read = RecallAnswer.model_validate_json(RecallAnswer.of(found).model_dump_json()).to_value()
     assert [hit.memory for hit in read] == [hit.memory for hit in found]
@@ -449,7 +449,7 @@ def test_a_supersedes_link_settles_a_conflict(space: Space) -> None:
 def test_what_an_upkeep_run_did_is_no_decision(space: Space) -> None:
     """Runs have a list of their own."""
     space.add("It rained.", kind="episode", now="2020-01-01")
-    run = space.upkeep.apply(space.upkeep.gc())
+    run = space.upkeep.apply(space.upkeep.gc(dry_run=True))
     assert run is not None
     space.upkeep.undo(run)
     assert decision_operations.decisions(space, decision_operations.DecisionsRequest()).items == []

@@ -130,7 +130,7 @@ class TestExact:
         """Out, in and out again: the same file, from another ledger with other positions."""
         new = fresh(tmp_path / "new")
         out = lived.admin.export(tmp_path / "a.jsonl")
-        came = remanence.import_(tmp_path / "a.jsonl", into=new)
+        came = remanence.restore(tmp_path / "a.jsonl", into=new)
         new.admin.export(tmp_path / "b.jsonl")
 
         assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
@@ -144,7 +144,7 @@ class TestExact:
         """With the same scores and reasons, of now and of the past; vectors are made anew if need be."""
         lived.admin.export(tmp_path / "a.jsonl", vectors=vectors)
         new = fresh(tmp_path / "new")
-        remanence.import_(tmp_path / "a.jsonl", into=new)
+        remanence.restore(tmp_path / "a.jsonl", into=new)
 
         assert answers(new) == answers(lived)
         assert new.admin.stats().unembedded == 0
@@ -158,10 +158,10 @@ class TestExact:
         old.add_many([f"Walked under {number} arches today." for number in range(50)])
         kept = old.admin.export(tmp_path / "a.jsonl.gz", vectors=True)
         new = fresh(embedder=counting)
-        assert remanence.import_(tmp_path / "a.jsonl.gz", into=new).vectors == kept.vectors >= 50
+        assert remanence.restore(tmp_path / "a.jsonl.gz", into=new).vectors == kept.vectors >= 50
         assert counting.texts == 7
 
-        other = remanence.import_(tmp_path / "a.jsonl.gz", into=fresh(embedder=HashingEmbedder(32)))
+        other = remanence.restore(tmp_path / "a.jsonl.gz", into=fresh(embedder=HashingEmbedder(32)))
         assert (other.vectors, "another embedder" in str(other)) == (0, True)
 
     def test_what_points_at_lines_points_at_them_still(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ class TestExact:
         lived.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new").child("elsewhere")
         new.child("x").add("There is a line before the first one.")
-        remanence.import_(tmp_path / "a.jsonl", into=new)
+        remanence.restore(tmp_path / "a.jsonl", into=new)
 
         door, old = new.find("door"), lived.find("door")
         assert door is not None
@@ -184,7 +184,7 @@ class TestExact:
         assert [job.status for job in new.jobs.list()] == ["done"]
         entities = [(e.id, e.names, e.kind) for e in lived.entities.list()]
         assert [(e.id, e.names, e.kind) for e in new.entities.list()][: len(entities)] == entities
-        assert [h.kind for h in new.history("AO")] == [h.kind for h in lived.history("AO")]
+        assert [h.kind for h in new.graph.timeline("AO")] == [h.kind for h in lived.graph.timeline("AO")]
 
     def test_every_kind_of_event_goes_out_and_comes_in(self, fresh: Opener, tmp_path: Path) -> None:
         """Also one that is yet to be invented: each is made up from its fields, none of them left out."""
@@ -197,7 +197,7 @@ class TestExact:
         with old._engine.ledger.transaction() as pen:
             pen.append("default", said, at=datetime(2026, 5, 4, tzinfo=timezone.utc))
         old.admin.export(tmp_path / "a.jsonl")
-        remanence.import_(tmp_path / "a.jsonl", into=new)
+        remanence.restore(tmp_path / "a.jsonl", into=new)
         new.admin.export(tmp_path / "b.jsonl")
 
         assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
@@ -213,7 +213,7 @@ class TestExact:
         old.add("The new secret.")
         old.admin.export(tmp_path / "a.jsonl")
         assert "old secret" not in (tmp_path / "a.jsonl").read_text()
-        remanence.import_(tmp_path / "a.jsonl", into=new)
+        remanence.restore(tmp_path / "a.jsonl", into=new)
         assert [memory.text for memory in new.memories()] == ["The new secret."]
         new.verify()
         new.admin.export(tmp_path / "b.jsonl")
@@ -256,7 +256,7 @@ class TestExact:
                 live(old, *step)
                 clock.advance(minutes=1)
             old.admin.export(folder / "a.jsonl")
-            remanence.import_(folder / "a.jsonl", into=new)
+            remanence.restore(folder / "a.jsonl", into=new)
             new.admin.export(folder / "b.jsonl")
 
             assert body(folder / "a.jsonl") == body(folder / "b.jsonl")
@@ -277,9 +277,9 @@ class TestWhat:
         assert old.child("users").admin.export(tmp_path / "users.jsonl", children=True).entries == 2
 
         new = fresh()
-        assert remanence.import_(tmp_path / "nothing.jsonl", into=new).entries == 0
-        remanence.import_(tmp_path / "one.jsonl", into=new)
-        remanence.import_(tmp_path / "users.jsonl", into=new.child("x"))
+        assert remanence.restore(tmp_path / "nothing.jsonl", into=new).entries == 0
+        remanence.restore(tmp_path / "one.jsonl", into=new)
+        remanence.restore(tmp_path / "users.jsonl", into=new.child("x"))
         assert new.spaces() == ["default", "default/x/100%25", "default/x/a%2Fb"]
         assert [m.text for m in new.child("x", "a/b").memories()] == ["This is default/users/a%2Fb."]
 
@@ -287,27 +287,27 @@ class TestWhat:
         """Nor in what is made of it; that something was there is."""
         lived.admin.export(tmp_path / "a.jsonl", vectors=True)
         new = fresh()
-        remanence.import_(tmp_path / "a.jsonl", into=new)
+        remanence.restore(tmp_path / "a.jsonl", into=new)
 
         assert "hunter2" not in (tmp_path / "a.jsonl").read_text("utf-8")
-        assert [each.status for each in new.graph.read_graph("erased")] == ["erased"]
+        assert [each.status for each in new.graph.memories("erased")] == ["erased"]
         assert new.verify()
 
     def test_a_folder_is_opened_for_it(self, lived: Space, tmp_path: Path) -> None:
         """And closed again."""
         lived.admin.export(tmp_path / "a.jsonl")
-        remanence.import_(tmp_path / "a.jsonl", into=tmp_path / "new", embedder=HashingEmbedder(), worker=False)
+        remanence.restore(tmp_path / "a.jsonl", into=tmp_path / "new", embedder=HashingEmbedder(), worker=False)
 
         with remanence.open(tmp_path / "new", embedder=HashingEmbedder(), worker=False) as new:
             assert held(new) == held(lived)
             with pytest.raises(InvalidInput, match="embedder: these are for opening a folder"):
-                remanence.import_(tmp_path / "a.jsonl", into=new, embedder=HashingEmbedder())
+                remanence.restore(tmp_path / "a.jsonl", into=new, embedder=HashingEmbedder())
 
     def test_it_can_be_written_to_afterwards(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """The same text is the same memory, and a key finds its versions."""
         lived.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new")
-        remanence.import_(tmp_path / "a.jsonl", into=new)
+        remanence.restore(tmp_path / "a.jsonl", into=new)
 
         assert new.add("Bob drinks tea.").id == lived.add("Bob drinks tea.").id
         assert new.add("The door code is 9.", key="door").id == lived.add("The door code is 9.", key="door").id
@@ -328,10 +328,10 @@ class TestRefused:
         lived.admin.export(tmp_path / "a.jsonl")
         space.add("I was here first.")
         with pytest.raises(InvalidInput, match=r"'default' is not empty.*space\.child\('imported'\)"):
-            remanence.import_(tmp_path / "a.jsonl", into=space)
+            remanence.restore(tmp_path / "a.jsonl", into=space)
         assert space.count() == 1
 
-        remanence.import_(tmp_path / "a.jsonl", into=space.child("imported"))
+        remanence.restore(tmp_path / "a.jsonl", into=space.child("imported"))
         assert space.child("imported").count() == lived.count()
 
     def test_a_file_cut_short_anywhere(self, lived: Space, space: Space, tmp_path: Path) -> None:
@@ -343,12 +343,12 @@ class TestRefused:
             for more in (0, 20):
                 (tmp_path / "cut").write_bytes(b"".join(lines[:number]) + lines[number][:more])
                 with pytest.raises(InvalidInput, match=f"cut, line {number + 1}: .*Nothing was imported"):
-                    remanence.import_(tmp_path / "cut", into=space)
+                    remanence.restore(tmp_path / "cut", into=space)
         packed = (tmp_path / "a.jsonl.gz").read_bytes()
         for length in (0, 1, 12, len(packed) // 2, len(packed) - 1):
             (tmp_path / "cut").write_bytes(packed[:length])
             with pytest.raises(InvalidInput, match="Nothing was imported"):
-                remanence.import_(tmp_path / "cut", into=space)
+                remanence.restore(tmp_path / "cut", into=space)
         assert space.spaces() == []
 
     def test_a_line_that_was_changed(self, lived: Space, space: Space, tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ class TestRefused:
         (tmp_path / "b.jsonl").write_text("\n".join(lines), "utf-8")
 
         with pytest.raises(InvalidInput, match=rf"line {place + 1}: it was truncated or changed"):
-            remanence.import_(tmp_path / "b.jsonl", into=space)
+            remanence.restore(tmp_path / "b.jsonl", into=space)
         assert space.spaces() == []
 
     def test_lines_left_out_or_added(self, lived: Space, space: Space, tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ class TestRefused:
         for wrong in ([*lines[:5], *lines[6:]], [*lines, lines[5]], [*lines[:5], lines[5], *lines[5:]]):
             (tmp_path / "b.jsonl").write_bytes(b"".join(wrong))
             with pytest.raises(InvalidInput, match="Nothing was imported"):
-                remanence.import_(tmp_path / "b.jsonl", into=space)
+                remanence.restore(tmp_path / "b.jsonl", into=space)
         assert space.spaces() == []
 
     @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ class TestRefused:
         forge(tmp_path / "b.jsonl", {"at": 0, "kind": "restored", "event": {"memory": "m"}}, line)
 
         with pytest.raises(InvalidInput, match=f"line 4: .*{why}"):
-            remanence.import_(tmp_path / "b.jsonl", into=space)
+            remanence.restore(tmp_path / "b.jsonl", into=space)
         assert space.spaces() == []
 
     def test_a_blank_line_that_nobody_vouches_for(self, space: Space, tmp_path: Path) -> None:
@@ -412,7 +412,7 @@ class TestRefused:
         forge(tmp_path / "b.jsonl", {"at": 0, "kind": "remembered", "subject": "m"})
 
         with pytest.raises(InvalidInput, match="entry 1 of space 'default' is blank, and no entry says"):
-            remanence.import_(tmp_path / "b.jsonl", into=space)
+            remanence.restore(tmp_path / "b.jsonl", into=space)
 
     @pytest.mark.parametrize(("blank", "erased"), [("n", "m"), ("m", "n")])
     def test_a_blank_line_of_another_memory_than_the_one_erased(
@@ -423,7 +423,7 @@ class TestRefused:
         forge(tmp_path / "b.jsonl", line, {"at": 1, "kind": "erased", "event": {"memory": erased, "positions": [1]}})
 
         with pytest.raises(InvalidInput, match=f"no entry says that memory '{blank}' was erased.*Nothing was imported"):
-            remanence.import_(tmp_path / "b.jsonl", into=space)
+            remanence.restore(tmp_path / "b.jsonl", into=space)
         assert space.spaces() == []
 
     def test_words_said_to_be_erased_are(self, space: Space, tmp_path: Path) -> None:
@@ -434,7 +434,7 @@ class TestRefused:
             {"at": 0, "kind": "remembered", "event": WORDS},
             {"at": 0, "kind": "erased", "event": erased},
         )
-        remanence.import_(tmp_path / "b.jsonl", into=space)
+        remanence.restore(tmp_path / "b.jsonl", into=space)
 
         assert next(space._engine.ledger.read("default")).event is None
         assert space.verify().entries == 2
@@ -446,15 +446,15 @@ class TestRefused:
             file.write('{"remanence":"export","version":2}')
             file.finish()
         with pytest.raises(LedgerTooNew, match=r"line 1: this export has version 2.*pip install -U remanence"):
-            remanence.import_(tmp_path / "a.jsonl", into=space)
+            remanence.restore(tmp_path / "a.jsonl", into=space)
 
         forge(tmp_path / "b.jsonl", {"at": 0, "kind": "dreamt", "event": {"dream": "d"}})
         with pytest.raises(LedgerTooNew, match=r"line 3: .*'dreamt'.*Nothing was imported"):
-            remanence.import_(tmp_path / "b.jsonl", into=space)
+            remanence.restore(tmp_path / "b.jsonl", into=space)
 
         forge(tmp_path / "c.jsonl", {"at": 0, "kind": "restored", "event": {"memory": "m", "mood": "glad"}})
         with pytest.raises(LedgerTooNew, match=r"line 3: .*'mood'.*'restored'.*Nothing was imported"):
-            remanence.import_(tmp_path / "c.jsonl", into=space)
+            remanence.restore(tmp_path / "c.jsonl", into=space)
         assert space.spaces() == []
 
     def test_what_is_no_export(self, space: Space, tmp_path: Path) -> None:
@@ -463,10 +463,10 @@ class TestRefused:
         (tmp_path / "binary").write_bytes(bytes(range(256)))
         for name in ("notes.txt", "binary"):
             with pytest.raises(InvalidInput, match="line 1: this is not the export of a space"):
-                remanence.import_(tmp_path / name, into=tmp_path / "new")
+                remanence.restore(tmp_path / name, into=tmp_path / "new")
         for missing in (tmp_path / "nowhere.jsonl", tmp_path):
             with pytest.raises(InvalidInput, match="cannot be read"):
-                remanence.import_(missing, into=tmp_path / "new")
+                remanence.restore(missing, into=tmp_path / "new")
         assert not (tmp_path / "new").exists()
         for odd in ("", 7, "a\0b"):
             with pytest.raises(InvalidInput, match="is not a file name"):
@@ -510,20 +510,20 @@ class TestMeanwhile:
                 raise Interrupted
 
         with pytest.raises(Interrupted):
-            remanence.import_(tmp_path / "a.jsonl", into=new, progress=stop)
+            remanence.restore(tmp_path / "a.jsonl", into=new, progress=stop)
         assert new._engine.ledger.count("default") == after
         if after:
             space.add("Another line.")
             space.admin.export(tmp_path / "b.jsonl")
             with pytest.raises(InvalidInput, match="is not empty"):
-                remanence.import_(tmp_path / "b.jsonl", into=new)
+                remanence.restore(tmp_path / "b.jsonl", into=new)
 
-        assert remanence.import_(tmp_path / "a.jsonl", into=new).entries == 251
+        assert remanence.restore(tmp_path / "a.jsonl", into=new).entries == 251
         new.admin.export(tmp_path / "c.jsonl")
         assert body(tmp_path / "a.jsonl") == body(tmp_path / "c.jsonl")
         assert new.verify().entries == 251
         with pytest.raises(InvalidInput, match="is not empty"):
-            remanence.import_(tmp_path / "a.jsonl", into=new)
+            remanence.restore(tmp_path / "a.jsonl", into=new)
 
     def test_others_write_while_a_file_is_imported(self, space: Space, fresh: Opener, tmp_path: Path) -> None:
         """The write lock is held for a batch of lines at most, and what points at lines points at them still."""
@@ -539,7 +539,7 @@ class TestMeanwhile:
             thread.join(20)
             steps.append((done, total))
 
-        remanence.import_(tmp_path / "a.jsonl", into=new.child("imported"), progress=write)
+        remanence.restore(tmp_path / "a.jsonl", into=new.child("imported"), progress=write)
         new.child("imported").admin.export(tmp_path / "b.jsonl")
 
         assert {(done, total) for done, total in steps if total == 352} >= {(100, 352), (300, 352)}
@@ -555,7 +555,7 @@ class TestMeanwhile:
         space.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new")
         with pytest.raises(LedgerError, match=r"stopped after 100 entries. Import the file into an empty space"):
-            remanence.import_(
+            remanence.restore(
                 tmp_path / "a.jsonl", into=new, progress=lambda done, _: done and new.add("Mine.") and None
             )
         new.verify()
@@ -573,7 +573,7 @@ class TestMeanwhile:
         kept = space.add_many([{"text": f"Secret {number}."} for number in range(120)])
         space.admin.export(tmp_path / "a.jsonl", progress=lambda *_: space.erase(kept[3].id))
         new = fresh()
-        remanence.import_(tmp_path / "a.jsonl", into=new)
+        remanence.restore(tmp_path / "a.jsonl", into=new)
 
         assert "Secret 3." not in (tmp_path / "a.jsonl").read_text()
         assert new.verify().entries == 121
@@ -746,7 +746,7 @@ class TestVectors:
         embedder = HashingEmbedder()
         self.doctor(tmp_path / "a.jsonl", fresh, embedder.embed(["Alice drinks tea."])[0])
         new = fresh()
-        report = remanence.import_(tmp_path / "a.jsonl", into=new)
+        report = remanence.restore(tmp_path / "a.jsonl", into=new)
 
         assert report.vectors == 0
         assert "1 vector of" in str(report)
@@ -763,7 +763,7 @@ class TestVectors:
         self.doctor(tmp_path / "a.jsonl", fresh, np.zeros(64))
         self.doctor(tmp_path / "b.jsonl", fresh, np.ones(3), dimension=3)
         for name in "ab":
-            remanence.import_(tmp_path / f"{name}.jsonl", into=victim.child(name))
+            remanence.restore(tmp_path / f"{name}.jsonl", into=victim.child(name))
         victim.rebuild()
 
         assert [hit.score for hit in victim.recall(self.TEXT)] == before
@@ -777,7 +777,7 @@ class TestVectors:
         secret, embedder = "The safe is behind the mirror.", HashingEmbedder()
         self.doctor(tmp_path / "a.jsonl", fresh, embedder.embed(["Alice drinks tea."])[0], text=secret)
         new = fresh()
-        remanence.import_(tmp_path / "a.jsonl", into=new)
+        remanence.restore(tmp_path / "a.jsonl", into=new)
 
         assert not new._engine.ledger.vectors("default", new._engine.embedder.fingerprint, [text_hash(secret)])
 
@@ -835,7 +835,7 @@ class TestBombs:
                 file.write(_without_crc(line))
             file.finish()
         with pytest.raises(InvalidInput, match=r"40 times what is packed.*Nothing was imported"):
-            remanence.import_(path, into=space)
+            remanence.restore(path, into=space)
         assert space.spaces() == []
 
     @pytest.mark.parametrize("name", ["one line", "many lines"])
@@ -858,7 +858,7 @@ class TestBombs:
         assert path.stat().st_size < 500_000
         tracemalloc.start()
         with pytest.raises(InvalidInput, match="Nothing was imported"):
-            remanence.import_(path, into=space)
+            remanence.restore(path, into=space)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 20_000_000

@@ -340,7 +340,7 @@ def test_wherever_a_name_will_do_an_id_or_an_entity_will(space: Space, mercury: 
     assert path is not None
     assert path.nodes[0].id == mercury[0]
     assert space.graph.temporal_join((mercury[0], "lives_in"), "before", (mercury[1], "based_in")) == []
-    assert space.history(mercury[1])[0].kind == "registered"
+    assert space.graph.timeline(mercury[1])[0].kind == "registered"
 
 
 def test_merged_entities_are_one_node_from_then_on(space: Space, clock: FakeClock) -> None:

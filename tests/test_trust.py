@@ -221,7 +221,7 @@ class TestQuarantine:
     def test_it_is_previewed(self, gossip: Space) -> None:
         """Nothing is written."""
         before = gossip.verify().entries
-        preview = gossip.audit.quarantine("gossip")
+        preview = gossip.audit.quarantine("gossip", dry_run=True)
         assert preview.id is None
         assert any("Lisbon" in memory.text for memory in preview.memories)
         assert all("Porto" not in memory.text for memory in preview.memories)
@@ -230,7 +230,7 @@ class TestQuarantine:
 
     def test_everything_from_it_and_derived_from_it_leaves_recall(self, gossip: Space) -> None:
         """Also what comes later; and what it replaced holds again."""
-        hidden = gossip.audit.quarantine("gossip", why="it lied", dry_run=False)
+        hidden = gossip.audit.quarantine("gossip", why="it lied")
         assert {memory.text for memory in hidden.memories} == {"Alice moved to Lisbon.", "Alice lives in Lisbon."}
         assert [each.source for each in gossip.audit.quarantines()] == ["gossip"]
         gossip.add("Alice lives on the moon.", source="gossip")
@@ -245,10 +245,10 @@ class TestQuarantine:
     def test_it_is_undone(self, gossip: Space) -> None:
         """All of it comes back, and what came meanwhile comes too."""
         before = texts(gossip.recall(QUESTION))
-        hidden = gossip.audit.quarantine("gossip", dry_run=False)
+        hidden = gossip.audit.quarantine("gossip")
         late = gossip.add("Alice has a cat.", source="gossip")
         with pytest.raises(InvalidInput, match="this is a preview"):
-            gossip.audit.release(gossip.audit.quarantine("nobody"))
+            gossip.audit.release(gossip.audit.quarantine("nobody", dry_run=True))
         released = gossip.audit.release(hidden, why="it was right")
         assert released.released
         assert texts(gossip.recall(QUESTION))[0] == before[0]
@@ -262,14 +262,14 @@ class TestQuarantine:
         """It is a part of the ledger."""
         with remanence.open(home, embedder=HashingEmbedder()) as space:
             space.add("Alice lives in Atlantis.", source="gossip")
-            hidden = space.audit.quarantine("gossip", dry_run=False)
+            hidden = space.audit.quarantine("gossip")
         with (
             remanence.open(home, embedder=HashingEmbedder()) as space,
             remanence.open(None, embedder=HashingEmbedder()) as new,
         ):
             assert not space.recall(QUESTION)
             space.admin.export(tmp_path / "a.jsonl")
-            remanence.import_(tmp_path / "a.jsonl", into=new)
+            remanence.restore(tmp_path / "a.jsonl", into=new)
             assert not new.recall(QUESTION)
             assert hidden.id is not None
             new.audit.release(hidden.id)
@@ -280,14 +280,14 @@ class TestQuarantine:
         with remanence.open(home, embedder=HashingEmbedder()) as space:
             lie = space.add("Alice lives in Atlantis.", source="gossip")
             other = space.add("Alice drinks tea.", source="gossip")
-            hidden = space.audit.quarantine("gossip", dry_run=False)
+            hidden = space.audit.quarantine("gossip")
             space.erase(lie)
             [known] = space.audit.quarantines()
             assert [memory.id for memory in known.memories] == [other.id]
             assert hidden.id is not None
             space.audit.release(hidden.id)
             assert [memory.id for memory in space.memories()] == [other.id]
-            space.audit.quarantine("gossip", dry_run=False)
+            space.audit.quarantine("gossip")
             space.erase_space()
             assert space.audit.quarantines() == []
         with remanence.open(home, embedder=HashingEmbedder()) as space:
@@ -298,9 +298,9 @@ class TestQuarantine:
 
     def test_what_is_wrong_is_named(self, gossip: Space) -> None:
         """Twice the same source, or a quarantine that is none."""
-        gossip.audit.quarantine("gossip", dry_run=False)
+        gossip.audit.quarantine("gossip")
         with pytest.raises(InvalidInput, match="in quarantine already"):
-            gossip.audit.quarantine("gossip", dry_run=False)
+            gossip.audit.quarantine("gossip")
         with pytest.raises(NotFound, match="no quarantine 'x'"):
             gossip.audit.release("x")
 
@@ -407,16 +407,16 @@ def _write_every_kind(space: remanence.Space) -> None:
     space.entities.undo(space.entities.merge("Beta Ltd", "AlphaOne LLC"))
     space.entities.split("AlphaOne LLC", ["AO"])
     space.graph.declare("mentors", single_valued=True)
-    space.graph.invalidate(space.graph.relate("Alice", "knows", "Bob"))
+    space.graph.invalidate_edge(space.graph.relate("Alice", "knows", "Bob"))
     space.graph.link(porto, "supports", tea)
     space.audit.record(space.recall("Where does Alice live?"))
     space.remember("Alice moved to Lisbon.", wait=False).result()
     space.upkeep.expire()
-    space.upkeep.observe_usage([porto])
+    space.touch([porto])
     upkeep = space.upkeep.with_settings(forget_below=1.0, promote_above=1.0)
-    upkeep.undo(upkeep.gc(dry_run=False))
+    upkeep.undo(upkeep.gc())
     space.erase(space.add("A secret."))
-    quarantined = space.audit.quarantine("chat", dry_run=False)
+    quarantined = space.audit.quarantine("chat")
     assert quarantined.id is not None
     space.audit.release(quarantined.id)
 
@@ -452,7 +452,7 @@ class TestSignatures:
             old.add("Alice lives in Porto.", trust=0.5, meta={"x": [1, {"y": "ü"}]}, now="2026-05-04")
             old.erase(old.add("A secret."))
             old.admin.export(tmp_path / "a.jsonl")
-            remanence.import_(tmp_path / "a.jsonl", into=new.child("there"))
+            remanence.restore(tmp_path / "a.jsonl", into=new.child("there"))
             assert new.child("there").verify().signers == {"alice": 2}
 
     def test_every_entry_is_signed(self, tmp_path: Path, key: Any) -> None:
@@ -468,7 +468,7 @@ class TestSignatures:
             assert all(entry.event is None or entry.event.signature for entry in entries)
             old.admin.export(tmp_path / "a.jsonl")
             new.add("It takes another one.")
-            remanence.import_(tmp_path / "a.jsonl", into=new.child("there"))
+            remanence.restore(tmp_path / "a.jsonl", into=new.child("there"))
             signed = sum(entry.event is not None for entry in entries)
             assert old.verify().signers == {"this writer": signed}
             assert new.child("there").verify().signers == {"alice": signed}

@@ -163,7 +163,11 @@ class TestDecay:
         space.forget(space.add("Forgotten."))
         clock.advance(days=20)
         upkeep = space.upkeep.with_settings(decay=model)
-        [expected], found, low = upkeep.run(steps=["decay"]).reports, upkeep.decay(), upkeep.decay(limit=2)
+        [expected], found, low = (
+            upkeep.run(steps=["decay"], dry_run=True).reports,
+            upkeep.decay(),
+            upkeep.decay(limit=2),
+        )
         assert isinstance(expected, DecayReport)
         assert len(expected) > 2
         assert (found.at_risk, found.left_out) == (expected.at_risk, 0)
@@ -180,9 +184,9 @@ class TestDecay:
         """Uses (the recording is the first) to the power of beta, what is left, and strength."""
         memory = space.add("A red car.", kind="episode")
         clock.advance(days=3)
-        assert space.touch(memory.id, boost=True).old_score == pytest.approx(0.5)
+        assert space.touch(memory.id, boost=True)[0].old_score == pytest.approx(0.5)
         clock.advance(days=3)
-        told = space.touch(memory.id)
+        told = space.touch(memory.id)[0]
         assert told.old_score == pytest.approx(2**0.6 * 0.5 * 1.1)
         assert told.new_score == pytest.approx(3**0.6 * 1.1)
 
@@ -196,7 +200,7 @@ class TestDecay:
         start = clock.now()
         for days, memory in added.items():
             clock.advance(days=days - (clock.now() - start).days)
-            assert space.touch(memory).old_score == pytest.approx(0.5), days
+            assert space.touch(memory)[0].old_score == pytest.approx(0.5), days
 
     def test_how_urgent_it_is_and_what_to_do(self, space: remanence.Space, clock: FakeClock) -> None:
         """From gc candidates, through what was of use, to what only begins to fade."""
@@ -219,7 +223,7 @@ class TestDecay:
         """Importance, age and use decide together."""
         used, unused = (space.add(text, kind="episode") for text in ("A red car.", "A blue boat."))
         clock.advance(days=10)
-        told = space.touch(used.id)
+        told = space.touch(used.id)[0]
         clock.advance(days=5)
 
         assert told.new_score > told.old_score
@@ -233,16 +237,16 @@ class TestUse:
         space.recall("Alice")
         assert lines(space) == 1
 
-        told = space.touch(memory.id)
+        told = space.touch(memory.id)[0]
         assert (lines(space), told.uses, told.strength) == (2, 1, 1.0)
-        assert space.touch(memory.id, boost=True).strength == pytest.approx(1.1)
-        assert "3 uses, strength 1.10" in str(space.touch(memory.id))
+        assert space.touch(memory.id, boost=True)[0].strength == pytest.approx(1.1)
+        assert "3 uses, strength 1.10" in str(space.touch(memory.id)[0])
 
     def test_strength_stops_at_two(self, space: remanence.Space) -> None:
         """However often it is boosted."""
         memory = space.add("Alice lives in Porto.")
         for _ in range(15):
-            told = space.touch(memory.id, boost=True)
+            told = space.touch(memory.id, boost=True)[0]
         assert told.strength == 2.0
 
     def test_use_in_another_domain_makes_stronger(self, space: remanence.Space) -> None:
@@ -250,10 +254,10 @@ class TestUse:
         cooking = space.add("Salt lowers the freezing point.", tags=["cooking"])
         plain = space.add("Ice melts at zero degrees.")
 
-        abroad, unknown = space.upkeep.observe_usage([cooking.id, plain.id], context_tags=["roads"])
+        abroad, unknown = space.touch([cooking.id, plain.id], context_tags=["roads"])
         assert (abroad.cross_domain, abroad.strength) == (True, pytest.approx(1.1))
         assert (unknown.cross_domain, unknown.strength) == (False, 1.0)
-        [at_home] = space.upkeep.observe_usage(cooking.id, context_tags=["cooking"])
+        [at_home] = space.touch(cooking.id, context_tags=["cooking"])
         assert not at_home.cross_domain
 
     def test_what_is_not_there_cannot_be_used(self, space: remanence.Space) -> None:
@@ -263,7 +267,7 @@ class TestUse:
         before = lines(space)
 
         with pytest.raises(NotFound, match="unforget"):
-            space.upkeep.observe_usage([other.id, memory.id])
+            space.touch([other.id, memory.id])
         with pytest.raises(NotFound, match="no memory"):
             space.touch("nobody")
         assert lines(space) == before
@@ -275,7 +279,7 @@ class TestUse:
         space.touch(memory.id, boost=True)
         space.rebuild()
 
-        assert reopen().touch(memory.id).uses == 2
+        assert reopen().touch(memory.id)[0].uses == 2
         assert reopen().admin.check() == {}
 
 
@@ -293,13 +297,13 @@ class TestForgetting:
     def test_gc_forgets_only_what_has_faded(self, faded: remanence.Space) -> None:
         """Hidden, not destroyed; one call brings all of it back."""
         before = answers(faded)
-        plan = faded.upkeep.gc()
+        plan = faded.upkeep.gc(dry_run=True)
         assert len(plan) == 3
         assert plan.total_score == pytest.approx(sum(faded.score for faded in plan))
         assert all(0 < faded.score < 0.05 for faded in plan)
         assert faded.count() == 4
 
-        done = faded.upkeep.gc(dry_run=False)
+        done = faded.upkeep.gc()
         assert [f.memory for f in done] == [f.memory for f in plan]
         assert [m.text for m in faded.memories()] == ["Alice is a doctor in Porto."]
         faded.upkeep.undo(done)
@@ -307,14 +311,14 @@ class TestForgetting:
 
     def test_a_limit_takes_the_weakest(self, faded: remanence.Space) -> None:
         """And says how many are left."""
-        plan = faded.upkeep.gc(limit=1)
+        plan = faded.upkeep.gc(limit=1, dry_run=True)
         assert (len(plan), plan.over_limit_count) == (1, 2)
         with pytest.raises(InvalidInput, match="limit=0"):
-            faded.upkeep.gc(limit=0)
+            faded.upkeep.gc(limit=0, dry_run=True)
 
     def test_a_plan_is_refused_once_it_is_out_of_date(self, faded: remanence.Space) -> None:
         """A memory used since is not forgotten behind its user's back; another one does not matter."""
-        plan = faded.upkeep.gc()
+        plan = faded.upkeep.gc(dry_run=True)
         faded.add("Something else altogether.")
         faded.touch(plan.candidates[0].memory)
         before = lines(faded)
@@ -322,20 +326,20 @@ class TestForgetting:
         with pytest.raises(InvalidInput, match="was used since"):
             faded.upkeep.apply(plan)
         assert lines(faded) == before
-        run = faded.upkeep.apply(faded.upkeep.gc())
+        run = faded.upkeep.apply(faded.upkeep.gc(dry_run=True))
         assert run is not None
         assert len(run.hidden) == 2
 
     def test_a_plan_about_what_is_gone_is_refused(self, faded: remanence.Space) -> None:
         """Forgotten meanwhile by somebody else."""
-        plan = faded.upkeep.gc()
+        plan = faded.upkeep.gc(dry_run=True)
         faded.forget(plan.candidates[0].memory)
         with pytest.raises(InvalidInput, match="Make a new plan"):
             faded.upkeep.apply(plan)
 
     def test_undoing_leaves_what_somebody_changed_since(self, faded: remanence.Space) -> None:
         """Restored and forgotten again by hand, or erased: that was said later, and stands."""
-        done = faded.upkeep.gc(dry_run=False)
+        done = faded.upkeep.gc()
         by_hand, erased, last = (each.memory for each in done)
         faded.unforget(by_hand)
         faded.forget(by_hand)
@@ -349,19 +353,19 @@ class TestForgetting:
 
     def test_a_run_is_undone_once(self, faded: remanence.Space) -> None:
         """And an unknown one is named."""
-        done = faded.upkeep.gc(dry_run=False)
+        done = faded.upkeep.gc()
         faded.upkeep.undo(done)
         with pytest.raises(InvalidInput, match="already"):
             faded.upkeep.undo(done)
         with pytest.raises(NotFound, match="runs"):
             faded.upkeep.undo("nothing")
         with pytest.raises(InvalidInput, match="not applied"):
-            faded.upkeep.undo(faded.upkeep.gc())
+            faded.upkeep.undo(faded.upkeep.gc(dry_run=True))
         assert [run.undone for run in faded.upkeep.runs()] == [True]
 
     def test_missed_recalls_are_counted_in_recorded_recalls(self, faded: remanence.Space) -> None:
         """What would have been among the first ten is named, and can be brought back."""
-        faded.upkeep.gc(dry_run=False)
+        faded.upkeep.gc()
         faded.audit.record(faded.recall("Did a dog bark?"))
 
         report = faded.upkeep.missed_recalls()
@@ -376,13 +380,13 @@ class TestForgetting:
         """Of twelve that answered, ten would have been seen."""
         space.add_many([{"text": f"The dog barked {'again ' * n}.", "kind": "episode"} for n in range(12)])
         clock.advance(days=365)
-        space.upkeep.gc(dry_run=False)
+        space.upkeep.gc()
         space.audit.record(space.recall("Did the dog bark?"))
         assert len(space.upkeep.missed_recalls().missed_memories) == 10
 
     def test_nothing_is_missed_without_recalls(self, faded: remanence.Space) -> None:
         """It says what is lacking."""
-        faded.upkeep.gc(dry_run=False)
+        faded.upkeep.gc()
         assert "record" in faded.upkeep.missed_recalls().suggestion
 
 
@@ -392,7 +396,7 @@ class TestArchiving:
         before = answers(faded)
         forgotten = faded.add("Nobody needs this.")
         faded.forget(forgotten.id)
-        done = faded.upkeep.gc(mode="archive", dry_run=False)
+        done = faded.upkeep.gc(mode="archive")
 
         assert len(done) == 3
         assert str(done).startswith(f"gc: run {done.run} archived 3 memories")
@@ -400,7 +404,7 @@ class TestArchiving:
         assert [m.text for m in faded.memories()] == ["Alice is a doctor in Porto."]
         assert {m.id for m in faded.memories("archived")} == {f.memory for f in done}
         assert [m.id for m in faded.memories("forgotten")] == [forgotten.id]
-        assert {each.status for each in faded.graph.read_graph("archived")} == {"archived"}
+        assert {each.status for each in faded.graph.memories("archived")} == {"archived"}
         assert faded.get_many([done.candidates[0].memory]).missing == {done.candidates[0].memory: "archived"}
         assert faded.get(done.candidates[0].memory) is None
         assert not [hit for hit in faded.recall("Did a dog bark?", history=True) if "dog" in hit.memory.text]
@@ -419,7 +423,7 @@ class TestArchiving:
         """Before it was archived, while it was, and after it came back."""
         monday = clock.now()
         clock.advance(days=1)
-        done = faded.upkeep.gc(mode="archive", dry_run=False)
+        done = faded.upkeep.gc(mode="archive")
         tuesday = clock.now()
         clock.advance(days=1)
         faded.upkeep.undo(done)
@@ -436,14 +440,14 @@ class TestArchiving:
         space = reopen()
         space.add("A dog barked twice.", kind="episode")
         clock.advance(days=365)
-        space.upkeep.gc(mode="archive", dry_run=False)
+        space.upkeep.gc(mode="archive")
         space.admin.export(tmp_path / "a.jsonl")
         space.rebuild()
         assert reopen().admin.stats().memories == {"archived": 1}
         assert reopen().admin.check() == {}
 
         with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as other:
-            remanence.import_(tmp_path / "a.jsonl", into=other)
+            remanence.restore(tmp_path / "a.jsonl", into=other)
             assert [m.text for m in other.memories("archived")] == ["A dog barked twice."]
             assert len(other.recall("dog", include="archive")) == 1
             assert other.upkeep.undo(other.upkeep.runs()[0]).skipped == ()
@@ -451,7 +455,7 @@ class TestArchiving:
 
     def test_said_again_forgotten_or_erased_it_leaves_the_archive(self, faded: remanence.Space) -> None:
         """Whatever is said of a memory later stands."""
-        done = faded.upkeep.gc(mode="archive", dry_run=False)
+        done = faded.upkeep.gc(mode="archive")
         said, forgotten, erased = done
         faded.add(said.text, kind="episode")
         faded.forget(forgotten.memory)
@@ -460,14 +464,14 @@ class TestArchiving:
 
         assert faded.admin.stats().memories == {"current": 2, "forgotten": 1, "erased": 1}
         assert faded.recall(forgotten.text, include="archive")[0].memory.id != forgotten.memory
-        assert [e.kind for e in faded.history(forgotten.memory)].count("forgotten") == 2
+        assert [e.kind for e in faded.graph.timeline(forgotten.memory)].count("forgotten") == 2
         assert set(faded.upkeep.undo(done).skipped) == {said.memory, forgotten.memory, erased.memory}
         assert faded.admin.check() == {}
 
     def test_a_setting_makes_it_the_way_of_every_run(self, faded: remanence.Space) -> None:
         """Of the pipeline, and so of the scheduler."""
         upkeep = faded.upkeep.with_settings(UpkeepSettings.from_env({"REMANENCE_GC": "archive"}))
-        upkeep.run(steps=("gc",), dry_run=False)
+        upkeep.run(steps=("gc",))
         [run] = upkeep.runs()
         assert run.archived
         assert faded.admin.stats().memories == {"current": 1, "archived": 3}
@@ -476,7 +480,7 @@ class TestArchiving:
 
     def test_what_was_archived_can_be_missed(self, faded: remanence.Space) -> None:
         """They count as missed recalls."""
-        faded.upkeep.gc(mode="archive", dry_run=False)
+        faded.upkeep.gc(mode="archive")
         faded.audit.record(faded.recall("Did a dog bark?"))
         report = faded.upkeep.missed_recalls()
         assert report.rate == 1.0
@@ -490,7 +494,7 @@ class TestArchiving:
 
     def test_a_hit_from_the_archive_says_so_everywhere(self, faded: remanence.Space) -> None:
         """In a prompt, in an explanation, in a notebook; it has not expired."""
-        faded.upkeep.gc(mode="archive", dry_run=False)
+        faded.upkeep.gc(mode="archive")
         found = faded.recall("Did a dog bark?", limit=1, include="archive")
         for told in (str(found), found.explain(), found._repr_html_()):
             assert "A dog barked twice.  (archived)" in told
@@ -512,14 +516,14 @@ class TestArchiving:
             space.add("The dog barked and the dog ran and the dog slept.")
             space.add("A dog.", kind="episode")
             clock.advance(days=365)
-            space.upkeep.gc(mode="archive", dry_run=False)
+            space.upkeep.gc(mode="archive")
             found = space.recall("The dog that barked and ran", include="archive")
             assert found[0].memory.text == "A dog."
             assert len(asked) == 1
 
     def test_what_the_archive_gave_can_be_given_again(self, faded: remanence.Space, clock: FakeClock) -> None:
         """Its receipt says that the archive was asked, and what was given is not missed."""
-        faded.upkeep.gc(mode="archive", dry_run=False)
+        faded.upkeep.gc(mode="archive")
         found = faded.recall("Did a dog bark?", include="archive")
         assert found.receipt is not None
         faded.audit.record(found)
@@ -543,7 +547,7 @@ class TestArchiving:
         with remanence.open(home, embedder=HashingEmbedder(), clock=clock) as other:
             kept, gone = (other.add(f"A dog barked {n} times.", kind="episode") for n in (2, 3))
             clock.advance(days=365)
-            other.upkeep.gc(mode="archive", dry_run=False)
+            other.upkeep.gc(mode="archive")
             with remanence.open(home, embedder=Slow(), clock=clock) as space:
                 erasing.append(lambda: other.erase(gone.id))
                 found = space.recall("dog", include="archive")
@@ -551,7 +555,7 @@ class TestArchiving:
 
     def test_a_catalog_with_its_archive_has_nothing_in_it(self, faded: remanence.Space) -> None:
         """What it is asked about the archive it answers rightly, and what is forgotten stays so."""
-        away, gone = faded.upkeep.gc(mode="archive", dry_run=False, limit=2)
+        away, gone = faded.upkeep.gc(mode="archive", limit=2)
         faded.forget(gone.memory)
         with faded._engine.open_index(faded.name) as index:
             whole = index.catalog.with_archive()
@@ -569,7 +573,7 @@ class TestRestoring:
         self, faded: remanence.Space, how: Literal["forget", "archive"]
     ) -> None:
         """The others come back. Only who asks for the erased one by its id is told that it is gone."""
-        plan = faded.upkeep.gc(mode=how, dry_run=False)
+        plan = faded.upkeep.gc(mode=how)
         faded.erase(plan.candidates[0].memory)
         assert faded.upkeep.restore(plan) == 2
         assert faded.count() == 3
@@ -580,7 +584,7 @@ class TestRestoring:
         self, faded: remanence.Space, how: Literal["forget", "archive"]
     ) -> None:
         """For a plan, a run and a report of missed recalls alike; by its id it comes back."""
-        plan = faded.upkeep.gc(mode=how, dry_run=False)
+        plan = faded.upkeep.gc(mode=how)
         forgotten = next(each.memory for each in plan if "dog" in each.text)
         faded.unforget(forgotten)
         faded.forget(forgotten)
@@ -596,15 +600,15 @@ class TestRestoring:
         self, faded: remanence.Space, how: Literal["forget", "archive"]
     ) -> None:
         """And what a second run hid again, too."""
-        plan = faded.upkeep.gc(mode=how)
+        plan = faded.upkeep.gc(mode=how, dry_run=True)
         for _ in range(2):
             faded.upkeep.apply(plan)
             assert faded.upkeep.restore(plan) == 3
-            plan = faded.upkeep.gc(mode=how)
+            plan = faded.upkeep.gc(mode=how, dry_run=True)
 
     def test_what_was_missed_and_then_erased(self, faded: remanence.Space, how: Literal["forget", "archive"]) -> None:
         """A report and a run pass over it."""
-        faded.upkeep.gc(mode=how, dry_run=False)
+        faded.upkeep.gc(mode=how)
         faded.audit.record(faded.recall("Did a dog bark?"))
         report, [run] = faded.upkeep.missed_recalls(), faded.upkeep.runs()
         faded.erase(report.missed_memories[0].memory)
@@ -616,7 +620,7 @@ class TestOneRunAtATime:
     def test_a_second_run_is_turned_away(self, faded: remanence.Space) -> None:
         """It changes nothing, and says why."""
         with upkeep_lock(faded._engine, faded.name), pytest.raises(LedgerUnavailable, match="another upkeep run"):
-            faded.upkeep.gc(dry_run=False)
+            faded.upkeep.gc()
         assert faded.count() == 4
 
     def test_across_processes_too(self, reopen: Callable[..., remanence.Space], clock: FakeClock) -> None:
@@ -629,7 +633,7 @@ class TestOneRunAtATime:
             upkeep_lock(space._engine, space.name),
             pytest.raises(LedgerUnavailable),
         ):
-            second.upkeep.gc(dry_run=False)
+            second.upkeep.gc()
 
     @pytest.mark.slow
     def test_and_another_program_is_kept_out_while_it_lives(
@@ -650,10 +654,10 @@ class TestOneRunAtATime:
         other = WarmProcess(program, space._engine.folder)
         assert other.stdout.readline() == "held\n"
         with pytest.raises(LedgerUnavailable, match="another upkeep run"):
-            space.upkeep.gc(dry_run=False)
+            space.upkeep.gc()
         other.kill()
         other.wait()
-        assert len(space.upkeep.gc(dry_run=False)) == 1
+        assert len(space.upkeep.gc()) == 1
 
     def test_the_schedule_works_until_it_is_stopped(self, faded: remanence.Space) -> None:
         """A run at once, then at intervals; what was done is in the ledger."""
@@ -698,13 +702,13 @@ def busy(space: remanence.Space, clock: FakeClock) -> remanence.Space:
 
 
 PLANS: dict[str, Callable[[Any], Any]] = {
-    "gc": lambda upkeep: upkeep.gc(),
-    "consolidate": lambda upkeep: upkeep.consolidate(),
-    "link": lambda upkeep: upkeep.consolidate("link"),
-    "promote": lambda upkeep: upkeep.promote(),
-    "discover": lambda upkeep: upkeep.discover(),
-    "run": lambda upkeep: upkeep.run(),
-    "all of them": lambda upkeep: upkeep.run(steps=EVERY),
+    "gc": lambda upkeep: upkeep.gc(dry_run=True),
+    "consolidate": lambda upkeep: upkeep.consolidate(dry_run=True),
+    "link": lambda upkeep: upkeep.consolidate("link", dry_run=True),
+    "promote": lambda upkeep: upkeep.promote(dry_run=True),
+    "discover": lambda upkeep: upkeep.discover(dry_run=True),
+    "run": lambda upkeep: upkeep.run(dry_run=True),
+    "all of them": lambda upkeep: upkeep.run(steps=EVERY, dry_run=True),
 }
 
 
@@ -728,7 +732,7 @@ class TestPlansThatAreOutOfDate:
     def test_that_there_was_nothing_is_written_down_once(self, space: remanence.Space) -> None:
         """A plan that only says what it has looked at is a plan like any other."""
         space.add_many(["Bob repairs old clocks.", "The bridge was painted red."])
-        plan = space.upkeep.consolidate()
+        plan = space.upkeep.consolidate(dry_run=True)
         space.upkeep.apply(plan)
         with pytest.raises(InvalidInput, match="has compared the same memories since"):
             space.upkeep.apply(plan)
@@ -740,11 +744,11 @@ class TestPlansThatAreOutOfDate:
         for text in ("Alice met Bob in Porto.", "Bob and Alice have a boat."):
             mine.add(text)
         with remanence.open(mine._engine.folder, embedder=HashingEmbedder(), clock=clock) as theirs:
-            one, other = mine.upkeep.discover(), theirs.upkeep.discover()
+            one, other = mine.upkeep.discover(dry_run=True), theirs.upkeep.discover(dry_run=True)
             mine.upkeep.apply(one)
             with pytest.raises(InvalidInput, match="were linked since"):
                 theirs.upkeep.apply(other)
-        assert sum(len(each.links_out) for each in mine.graph.read_graph()) == 1
+        assert sum(len(each.links_out) for each in mine.graph.memories()) == 1
 
     def test_what_is_planned_to_be_done_is_planned_alone(
         self, reopen: Callable[..., remanence.Space], clock: FakeClock
@@ -758,17 +762,17 @@ class TestPlansThatAreOutOfDate:
 
             def meanwhile(done: int, total: int) -> None:
                 try:
-                    theirs.upkeep.gc(dry_run=False)
+                    theirs.upkeep.gc()
                 except LedgerUnavailable as error:
                     turned_away.append(str(error))
 
-            assert mine.upkeep.gc(dry_run=False, progress=meanwhile).run is not None
+            assert mine.upkeep.gc(progress=meanwhile).run is not None
         assert "another upkeep run" in turned_away[0]
         assert len(mine.upkeep.runs()) == 1
 
     def test_of_several_steps_all_are_checked_before_the_first_is_done(self, busy: remanence.Space) -> None:
         """What the last one needs is gone, so the first one does not begin."""
-        plan = busy.upkeep.run(steps=("gc", "discover"))
+        plan = busy.upkeep.run(steps=("gc", "discover"), dry_run=True)
         assert all(len(step) > 0 for step in plan.plans)
         busy.forget(next(memory.id for memory in busy.memories() if "boat" in memory.text))
         before = lines(busy)
@@ -780,7 +784,7 @@ class TestPlansThatAreOutOfDate:
     def test_a_part_that_was_done_is_told_of(self, faded: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """Somebody forgets a memory while the run is writing: the error names the run, to undo it."""
         monkeypatch.setattr("remanence.upkeep.steps.garbage_collection._BATCH", 1)
-        plan, before = faded.upkeep.gc(), faded.count()
+        plan, before = faded.upkeep.gc(dry_run=True), faded.count()
 
         def meanwhile(done: int, total: int) -> None:
             if done == 1:
@@ -797,7 +801,7 @@ class TestPlansThatAreOutOfDate:
     def test_a_step_that_builds_on_another_is_not_done_without_it(self, space: remanence.Space) -> None:
         """A relation to a memory that the same run was to make leads nowhere."""
         space.add_many([ALIKE[0], ALIKE[1], "Bob wrote Alice a letter."])
-        _, related = space.upkeep.run(steps=("consolidate", "discover")).plans
+        _, related = space.upkeep.run(steps=("consolidate", "discover"), dry_run=True).plans
         assert len(related) == 1
 
         with pytest.raises(InvalidInput, match="was to make, has not been made"):
@@ -808,8 +812,8 @@ class TestPlansThatAreOutOfDate:
 class TestNothingToDo:
     def test_what_was_not_done_needs_no_undoing(self, space: remanence.Space) -> None:
         """The two lines of the README, in an empty space."""
-        assert space.upkeep.undo(space.upkeep.apply(space.upkeep.run())) is None
-        assert space.upkeep.undo(space.upkeep.gc(dry_run=False)) is None
+        assert space.upkeep.undo(space.upkeep.apply(space.upkeep.run(dry_run=True))) is None
+        assert space.upkeep.undo(space.upkeep.gc()) is None
 
     @pytest.mark.parametrize("given", ["decay", "clusters", "missed_recalls"])
     def test_a_report_is_no_plan_and_no_run(self, faded: remanence.Space, given: str) -> None:
@@ -879,7 +883,7 @@ class TestProperties:
     def test_their_world_has_something_to_do(self) -> None:
         """Or they would say nothing: the sentences that are alike are merged, and others related."""
         for space in lived([{"text": text} for text in ALIKE], 20):
-            _, merged, _, related = space.upkeep.run(steps=EVERY).plans
+            _, merged, _, related = space.upkeep.run(steps=EVERY, dry_run=True).plans
             assert len(merged) == 2
             assert len(related) > 0
 
@@ -890,7 +894,7 @@ class TestProperties:
         """Not one line, and not one digit of an answer."""
         for space in lived(rows, days):
             before = answers(space), lines(space)
-            space.upkeep.run(steps=EVERY)
+            space.upkeep.run(steps=EVERY, dry_run=True)
             for step in ("gc", "consolidate", "promote", "discover"):
                 getattr(space.upkeep, step)(dry_run=True)
             space.upkeep.decay()
@@ -904,7 +908,7 @@ class TestProperties:
         """The same answers with the same scores; and the ledger only grew."""
         for space in lived(rows, days):
             before, length = answers(space), lines(space)
-            done = space.upkeep.with_settings(gc=how).run(steps=EVERY, dry_run=False)
+            done = space.upkeep.with_settings(gc=how).run(steps=EVERY)
             grown = lines(space)
             assert grown >= length
             if done.run is not None:
@@ -921,7 +925,7 @@ class TestProperties:
     ) -> None:
         """Nor does its undoing: every line that was there is there, as it was written."""
         (tmp_path / "own.md").write_text("Alice has a boat.", "utf-8")
-        makers = {**PLANS, "index_vault": lambda upkeep: upkeep.import_vault(tmp_path)}
+        makers = {**PLANS, "index_vault": lambda upkeep: upkeep.import_vault(tmp_path, dry_run=True)}
         for space in lived(rows, days):
             before = written(space)
             run = space.upkeep.apply(makers[step](space.upkeep))
@@ -936,9 +940,9 @@ class TestProperties:
     def test_two_runs_in_a_row_equal_one(self, rows: list[dict[str, Any]], days: int) -> None:
         """The second finds nothing to do."""
         for space in lived(rows, days):
-            space.upkeep.run(steps=EVERY, dry_run=False)
+            space.upkeep.run(steps=EVERY)
             once = answers(space), lines(space)
-            again = space.upkeep.run(steps=EVERY, dry_run=False)
+            again = space.upkeep.run(steps=EVERY)
             assert (len(again), again.run) == (0, None)
             assert (answers(space), lines(space)) == once
 
@@ -948,7 +952,7 @@ class TestProperties:
     def test_what_was_planned_is_what_is_done(self, rows: list[dict[str, Any]]) -> None:
         """A plan applied later does what it said."""
         for space in lived(rows, 20):
-            plan = space.upkeep.run(steps=EVERY)
+            plan = space.upkeep.run(steps=EVERY, dry_run=True)
             run = space.upkeep.apply(plan)
             made = [m.version.memory for p in plan.plans for m in getattr(p, "merges", ())]
             assert (() if run is None else run.made) == tuple(made)
@@ -978,10 +982,10 @@ class TestCommands:
         """From typing to typing."""
         run("add", "Alice met Bob in Porto.")
         run("add", "Bob and Alice have a boat.")
-        assert "Give --apply" in run("upkeep")
+        assert "Leave out --dry-run" in run("upkeep", "--dry-run")
         assert run("upkeep", "--runs") == ""
 
-        shown = run("upkeep", "--apply", "--step", "discover")
+        shown = run("upkeep", "--step", "discover")
         assert "both name Alice and Bob" in shown
         run_id = shown.split()[-1]
         assert run_id in run("upkeep", "--runs")
@@ -997,8 +1001,8 @@ class TestCommands:
     def test_what_has_faded_can_be_archived_and_listed(self, run: Callable[..., str]) -> None:
         """`--archive` says how gc lets go, `--status` where it went, and unforget brings it back."""
         memory = run("add", "A dog barked.", "--kind", "episode", "--now", "2020-01-01")
-        assert "would archive 1 memory" in run("upkeep", "--step", "gc", "--archive")
-        assert "archived 1 memory" in run("upkeep", "--step", "gc", "--archive", "--apply")
+        assert "would archive 1 memory" in run("upkeep", "--step", "gc", "--archive", "--dry-run")
+        assert "archived 1 memory" in run("upkeep", "--step", "gc", "--archive")
         assert "1 archived" in run("upkeep", "--runs")
         assert "1 (1 archived)" in run("stats")
         assert "A dog barked." in run("memories", "--status", "archived")
@@ -1035,7 +1039,7 @@ def test_what_a_later_fact_replaced_is_not_promoted(space: remanence.Space, cloc
     new = space.add("Alice lives in Lisbon.", importance=0.9)
     clock.advance(days=4)
 
-    promoted = str(space.upkeep.promote())
+    promoted = str(space.upkeep.promote(dry_run=True))
     assert new.text in promoted
     assert old.text not in promoted
 
@@ -1046,11 +1050,11 @@ def test_what_was_never_used_is_not_promoted_and_fades(space: remanence.Space, c
     clock.advance(days=3)
     space.touch(memories[0])
 
-    plan = space.upkeep.promote(dry_run=False)
+    plan = space.upkeep.promote()
     clock.advance(days=3_000)
 
     assert [promotion.memory for promotion in plan] == [memories[0].id]
-    assert {candidate.memory for candidate in space.upkeep.gc()} == {memory.id for memory in memories[1:]}
+    assert {candidate.memory for candidate in space.upkeep.gc(dry_run=True)} == {memory.id for memory in memories[1:]}
 
 
 @pytest.mark.parametrize(("days", "urgency"), [(4.6, "low"), (6.1, "medium"), (8.1, "medium"), (8.3, "high")])
@@ -1082,21 +1086,21 @@ def test_hits_have_relevance_and_decay(space: remanence.Space, clock: FakeClock)
 def test_a_memory_is_promoted_by_name(space: remanence.Space, porto: remanence.Memory, clock: FakeClock) -> None:
     """Whatever its score: `gc` spares it from then on. One that is not there, or not current, is refused."""
     clock.advance(days=3000)
-    assert [c.memory for c in space.upkeep.gc()] == [porto.id]
-    plan = space.upkeep.promote(porto)
+    assert [c.memory for c in space.upkeep.gc(dry_run=True)] == [porto.id]
+    plan = space.upkeep.promote(porto, dry_run=True)
     [promotion] = plan
     assert (promotion.memory, promotion.why, promotion.uses) == (porto.id, "named by the caller", 0)
     assert promotion.age_days == pytest.approx(3000)
     assert "named by the caller" in str(plan)
     space.upkeep.apply(plan)
     clock.advance(days=3000)
-    assert len(space.upkeep.gc()) == 0
-    assert len(space.upkeep.promote(porto)) == 0
+    assert len(space.upkeep.gc(dry_run=True)) == 0
+    assert len(space.upkeep.promote(porto, dry_run=True)) == 0
     forgotten = space.add("Ana likes tea.")
     space.forget(forgotten)
     for wrong in ("01998c2f", forgotten):
         with pytest.raises(NotFound):
-            space.upkeep.promote([wrong])
+            space.upkeep.promote([wrong], dry_run=True)
 
 
 def test_a_schedule_records_what_has_expired(space: remanence.Space, clock: FakeClock) -> None:
@@ -1106,10 +1110,10 @@ def test_a_schedule_records_what_has_expired(space: remanence.Space, clock: Fake
     done = threading.Event()
     with space.upkeep.start(interval=3600):
         for _ in range(200):
-            if space.upkeep.runs() or "expired" in [event.kind for event in space.history(memory)]:
+            if space.upkeep.runs() or "expired" in [event.kind for event in space.graph.timeline(memory)]:
                 break
             done.wait(0.05)
-    assert "expired" in [event.kind for event in space.history(memory)]
+    assert "expired" in [event.kind for event in space.graph.timeline(memory)]
 
 
 def test_the_report_of_decay_has_averages(space: remanence.Space, porto: remanence.Memory) -> None:

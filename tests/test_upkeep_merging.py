@@ -100,7 +100,7 @@ class TestClusters:
         [cluster] = upkeep.clusters()
         assert cluster.action == "review"
         assert why in cluster.why
-        assert len(upkeep.consolidate()) == 0
+        assert len(upkeep.consolidate(dry_run=True)) == 0
 
     def test_what_was_replaced_is_nobodys_likeness(self, space: remanence.Space) -> None:
         """The new value is not merged with the old one that it took the place of."""
@@ -119,7 +119,7 @@ class TestConsolidating:
     def test_one_memory_says_what_all_of_them_said(self, repetitive: remanence.Space, clock: FakeClock) -> None:
         """Every sentence once; tags, importance and strength of all; sources step back and are reachable."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        plan = upkeep.consolidate()
+        plan = upkeep.consolidate(dry_run=True)
         run = upkeep.apply(plan)
 
         assert run is not None
@@ -153,7 +153,7 @@ class TestConsolidating:
         ]
         rows = [{"text": f"Ann drinks tea in Porto{'!' * n}", **row} for n, row in enumerate(told)]
         space.add_many(rows)
-        plan = space.upkeep.consolidate("apply")
+        plan = space.upkeep.consolidate()
         memory = space.get(plan.merges[0].version.memory)
 
         assert memory is not None
@@ -168,7 +168,7 @@ class TestConsolidating:
             space.add(f"Ann drinks tea{'!' * n}", valid_from=start)
         found = space.upkeep.clusters().clusters
         assert [(cluster.action, cluster.why) for cluster in found] == [("review", "they are about different times")]
-        plan = space.upkeep.consolidate("apply", clusters=found)
+        plan = space.upkeep.consolidate(clusters=found)
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
         assert str(memory.valid.start)[:10] == "2023-01-01"
@@ -177,21 +177,21 @@ class TestConsolidating:
         """To the last digit; and merged again it is the same memory."""
         before = recalled(repetitive, "green tea")
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        first = upkeep.consolidate("apply")
+        first = upkeep.consolidate()
         after = recalled(repetitive, "green tea")
         upkeep.undo(first)
         assert recalled(repetitive, "green tea") == before
 
-        again = upkeep.consolidate("apply")
+        again = upkeep.consolidate()
         assert again.merges[0].version.memory == first.merges[0].version.memory
         assert recalled(repetitive, "green tea") == after
 
     def test_a_run_that_others_built_on_is_undone_last(self, repetitive: remanence.Space, clock: FakeClock) -> None:
         """Something new near what was merged is merged with it; then the first run waits for the second."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.6, merge_cohesion=0.6)
-        first = upkeep.consolidate("apply")
+        first = upkeep.consolidate()
         repetitive.add("Alice drinks her green tea in the morning.")
-        second = upkeep.consolidate("apply")
+        second = upkeep.consolidate()
         assert first.merges[0].version.memory in second.superseded_ids
 
         with pytest.raises(InvalidInput, match="First undo that one"):
@@ -203,31 +203,31 @@ class TestConsolidating:
     def test_what_was_let_be_is_let_be_again(self, space: remanence.Space) -> None:
         """Merging twelve of twenty makes the rest no business of the next run."""
         space.add_many([{"text": f"Alice drinks green tea in the morning{'!' * n}"} for n in range(20)])
-        assert len(space.upkeep.consolidate("apply")) > 0
-        assert len(space.upkeep.consolidate()) == 0
+        assert len(space.upkeep.consolidate()) > 0
+        assert len(space.upkeep.consolidate(dry_run=True)) == 0
 
     def test_that_nothing_was_alike_is_written_down_once(self, space: remanence.Space) -> None:
         """So that a run every hour compares only what is new."""
         space.add_many([{"text": "Bob repairs old clocks."}, {"text": "The bridge was painted red."}])
-        done = space.upkeep.consolidate("apply")
+        done = space.upkeep.consolidate()
         assert (len(done), done.has_new_memories, space.verify().entries) == (0, True, 3)
         assert "nothing to do" in str(space.upkeep.runs()[0])
-        again = space.upkeep.consolidate("apply")
+        again = space.upkeep.consolidate()
         assert (again.has_new_memories, again.run, space.verify().entries) == (False, None, 3)
         space.add("Bob repairs old clocks!!")
-        assert space.upkeep.consolidate().has_new_memories
+        assert space.upkeep.consolidate(dry_run=True).has_new_memories
 
     def test_link_mode_only_ties_together(self, repetitive: remanence.Space) -> None:
         """Every two of a cluster, also of one that a person should look at first. Nothing steps back."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         before = repetitive.count()
-        assert len(upkeep.consolidate("link")) == 3
-        assert len(upkeep.with_settings(merge_cohesion=1.0).consolidate("link")) == 3
-        done = upkeep.consolidate("link", dry_run=False)
+        assert len(upkeep.consolidate("link", dry_run=True)) == 3
+        assert len(upkeep.with_settings(merge_cohesion=1.0).consolidate("link", dry_run=True)) == 3
+        done = upkeep.consolidate("link")
         run = upkeep.runs()[-1]
         assert (run.id, run.links, run.made) == (done.run, 3, ())
         assert repetitive.count() == before
-        assert len(upkeep.consolidate("link")) == 0
+        assert len(upkeep.consolidate("link", dry_run=True)) == 0
 
     def test_similar_pairs_are_listed_with_their_similarity(self, repetitive: remanence.Space) -> None:
         """The most similar first; none below the threshold."""
@@ -250,7 +250,7 @@ class TestConsolidating:
         expected = clock.now() if used else sources[1].recorded_at
         clock.advance(days=200)
         before = max(item.usage.decay_score for item in space.get_many(sources) if item.usage)
-        merged = space.upkeep.consolidate("apply").merges[0].version.memory
+        merged = space.upkeep.consolidate().merges[0].version.memory
 
         [usage] = [details.usage for details in space.get_many(merged) if details.usage]
         assert (usage.last_used, usage.uses) == (expected, int(used))
@@ -266,7 +266,7 @@ class TestConsolidating:
         clock.advance(days=10)
         last = space.add("The printer is on floor two!")
         clock.advance(days=100)
-        plan = space.upkeep.consolidate("apply")
+        plan = space.upkeep.consolidate()
         merged = space.get(plan.merges[0].version.memory)
         assert merged is not None
         assert merged.told_at == last.told_at
@@ -276,66 +276,66 @@ class TestConsolidating:
     def test_a_person_may_choose_the_clusters(self, repetitive: remanence.Space) -> None:
         """Whatever was suggested for them; but no memory twice."""
         chosen = repetitive.upkeep.clusters(similarity=0.7).clusters
-        plan = repetitive.upkeep.with_settings(merge_cohesion=1.0).consolidate(clusters=chosen)
+        plan = repetitive.upkeep.with_settings(merge_cohesion=1.0).consolidate(clusters=chosen, dry_run=True)
         assert set(plan.superseded_ids) == set(chosen[0].memory_ids)
         with pytest.raises(InvalidInput, match="two of the clusters"):
-            repetitive.upkeep.consolidate(clusters=[*chosen, *chosen])
+            repetitive.upkeep.consolidate(clusters=[*chosen, *chosen], dry_run=True)
         with pytest.raises(InvalidInput, match="preview"):
-            repetitive.upkeep.consolidate("merge")  # type: ignore[arg-type]
+            repetitive.upkeep.consolidate("merge", dry_run=True)  # type: ignore[arg-type]
 
     def test_uses_are_carried_over(self, repetitive: remanence.Space) -> None:
         """What was of use is not forgotten sooner for having been merged."""
         for memory in list(repetitive.memories())[:3]:
             repetitive.touch(memory.id)
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        plan = upkeep.consolidate("apply")
-        assert repetitive.touch(plan.merges[0].version.memory).uses == 4
+        plan = upkeep.consolidate()
+        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 4
 
     def test_uses_are_carried_over_once(self, repetitive: remanence.Space) -> None:
         """Also where the merge was undone, and the same memory comes back."""
         for memory in list(repetitive.memories())[:3]:
             repetitive.touch(memory.id)
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        upkeep.undo(upkeep.consolidate("apply"))
+        upkeep.undo(upkeep.consolidate())
         repetitive.touch(next(memory.id for memory in repetitive.memories() if memory.text == TEA[0]))
-        plan = upkeep.consolidate("apply")
-        assert repetitive.touch(plan.merges[0].version.memory).uses == 5
+        plan = upkeep.consolidate()
+        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 5
 
     def test_a_use_after_the_plan_is_carried_too(self, repetitive: remanence.Space) -> None:
         """It is of the same memory, and was of the same use."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        plan = upkeep.consolidate()
+        plan = upkeep.consolidate(dry_run=True)
         repetitive.touch(plan.superseded_ids[0])
         upkeep.apply(plan)
-        assert repetitive.touch(plan.merges[0].version.memory).uses == 2
+        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 2
 
     def test_what_was_merged_since_is_not_merged_again(self, repetitive: remanence.Space) -> None:
         """A plan for three is refused once two of them are one; and so is a cluster of them."""
         whole = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        plan, found = whole.consolidate(), whole.clusters().clusters
+        plan, found = whole.consolidate(dry_run=True), whole.clusters().clusters
         assert len(plan.superseded_ids) == 3
         two = next(c for c in whole.clusters(max_size=2) if set(c.memory_ids) < set(plan.superseded_ids))
-        whole.consolidate("apply", clusters=[two])
+        whole.consolidate(clusters=[two])
         before = repetitive.verify().entries
 
         with pytest.raises(InvalidInput, match=r"was replaced or has expired since\. Nothing was done"):
             whole.apply(plan)
         with pytest.raises(InvalidInput, match="Look for clusters again"):
-            whole.consolidate("apply", clusters=found)
+            whole.consolidate(clusters=found)
         assert repetitive.verify().entries == before
         assert len([hit for hit in repetitive.recall("green tea") if "Alice" in hit.memory.text]) == 2
 
     def test_link_mode_leaves_what_is_tied_already(self, repetitive: remanence.Space) -> None:
         """However it came to be tied."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        first, *others = upkeep.consolidate("link").links
+        first, *others = upkeep.consolidate("link", dry_run=True).links
         repetitive.graph.link(first[1], "extends", first[0])
-        assert upkeep.consolidate("link").links == tuple(others)
+        assert upkeep.consolidate("link", dry_run=True).links == tuple(others)
 
     def test_erasing_a_source_erases_what_was_merged_of_it(self, repetitive: remanence.Space) -> None:
         """Its words stand there too. What the others said comes forward again."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        plan = upkeep.consolidate("apply")
+        plan = upkeep.consolidate()
         repetitive.erase(plan.superseded_ids[0])
 
         texts = [memory.text for memory in repetitive.memories()]
@@ -368,7 +368,7 @@ class TestDiscovering:
         other = space.add("Bob and Alice have a boat.", tags=["travel"])
         space.add("Alice has a cat.")
 
-        plan = space.upkeep.discover()
+        plan = space.upkeep.discover(dry_run=True)
         assert [(found.source, found.target) for found in plan] == [(one.id, other.id)]
         assert plan.relations[0].why == "both name Alice and Bob, and are tagged travel"
         assert "both name" in str(plan)
@@ -379,7 +379,7 @@ class TestDiscovering:
         space.add("Two.", entities=["Ann", "Bob"], tags=["a"])
         for n in range(8):
             space.add(f"Note {n}.", entities=["Eve", f"Nobody {n}"])
-        [found] = space.upkeep.discover()
+        [found] = space.upkeep.discover(dry_run=True)
 
         rare, common = math.log(1 + 10 / 2), math.log(1 + 10 / 9)
         assert found.score == pytest.approx(0.7 * 2 * rare / (2 * rare + common) + 0.3 / 2, abs=1e-3)
@@ -388,27 +388,27 @@ class TestDiscovering:
         """However rare it is, and whatever tags there are besides."""
         space.add("One.", entities=["Ann", "Bob"], tags=["a"])
         space.add("Two.", entities=["Ann"], tags=["a"])
-        assert len(space.upkeep.discover()) == 0
+        assert len(space.upkeep.discover(dry_run=True)) == 0
         space.add("Three.", entities=["Ann", "Bob"])
-        assert len(space.upkeep.discover()) == 1
+        assert len(space.upkeep.discover(dry_run=True)) == 1
         monkeypatch.setattr(discovery, "_MIN_SHARED_ENTITIES", 3)
-        assert len(space.upkeep.discover()) == 0
+        assert len(space.upkeep.discover(dry_run=True)) == 0
 
     def test_drawn_once_and_undone(self, space: remanence.Space) -> None:
         """A second run finds it drawn; after an undo it is found again."""
         for text in ("Alice met Bob in Porto.", "Bob and Alice have a boat."):
             space.add(text)
-        done = space.upkeep.discover(dry_run=False)
-        assert len(space.upkeep.discover()) == 0
+        done = space.upkeep.discover()
+        assert len(space.upkeep.discover(dry_run=True)) == 0
         space.upkeep.undo(done)
-        assert len(space.upkeep.discover()) == 1
+        assert len(space.upkeep.discover(dry_run=True)) == 1
 
     def test_other_names_of_one_entity_count_as_one(self, space: remanence.Space) -> None:
         """What is known about names is used."""
         space.entities.register("Robert", aliases=["Bob"])
         space.add("Alice met Bob.", entities=["Alice", "Bob"])
         space.add("Alice wrote to Robert.", entities=["Alice", "Robert"])
-        assert len(space.upkeep.discover()) == 1
+        assert len(space.upkeep.discover(dry_run=True)) == 1
 
     def test_a_hub_is_not_looked_through(self, space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """Everything names Alice and Bob: that says nothing about any two of them. A third name does."""
@@ -416,16 +416,16 @@ class TestDiscovering:
         for text in ("One.", "Two."):
             space.add(text, entities=["Alice", "Bob", "Porto"])
         monkeypatch.setattr(discovery, "_MAX_GROUP", 5)
-        plan = space.upkeep.discover()
+        plan = space.upkeep.discover(dry_run=True)
         assert [found.why for found in plan] == ["both name Alice, Bob and Porto"]
 
     def test_each_memory_gets_a_few(self, space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """The best ones; and the next run does not add the next best."""
         space.add_many([{"text": f"Note {n}.", "entities": ["Alice", "Bob"]} for n in range(12)])
         monkeypatch.setattr(discovery, "_MAX_LINKS", 2)
-        plan = space.upkeep.discover(dry_run=False)
+        plan = space.upkeep.discover()
         assert 0 < len(plan) < len(list(combinations(range(12), 2)))
-        assert len(space.upkeep.discover()) == 0
+        assert len(space.upkeep.discover(dry_run=True)) == 0
 
     def test_what_is_about_to_be_merged_is_related_as_one(
         self, repetitive: remanence.Space, monkeypatch: pytest.MonkeyPatch
@@ -436,7 +436,7 @@ class TestDiscovering:
             repetitive.add(memory.text, entities=["Alice", "green tea"])
         monkeypatch.setattr(discovery, "_MIN_SCORE", 0.1)
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        done = upkeep.run(dry_run=False)
+        done = upkeep.run()
         assert done.run is not None
         [run] = upkeep.runs()
         links = [plan for plan in done.plans if plan.__class__.__name__ == "DiscoveryPlan"]

@@ -59,7 +59,7 @@ def notes_of(space: remanence.Space) -> remanence.Space:
 class TestPromoting:
     def test_what_is_worth_it_becomes_a_note(self, lived: remanence.Space, vault: Path) -> None:
         """Front matter, the text, and links between memories and entities."""
-        plan = lived.upkeep.promote(vault=vault)
+        plan = lived.upkeep.promote(vault=vault, dry_run=True)
         assert not vault.exists()
         assert [each.text[:11] for each in plan] == ["Alice lives", "Alice works"]
         lived.upkeep.apply(plan)
@@ -73,9 +73,9 @@ class TestPromoting:
 
     def test_again_changes_nothing(self, lived: remanence.Space, vault: Path) -> None:
         """Not a file and not a line."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         before = files(vault), lived.verify().entries
-        again = lived.upkeep.promote(vault=vault, dry_run=False)
+        again = lived.upkeep.promote(vault=vault)
         assert (len(again), again.run) == (0, None)
         assert (files(vault), lived.verify().entries) == before
 
@@ -84,9 +84,9 @@ class TestPromoting:
         memory = space.add("The door sticks.")
         for _ in range(4):
             space.touch(memory.id)
-        assert len(space.upkeep.promote()) == 0
+        assert len(space.upkeep.promote(dry_run=True)) == 0
         space.touch(memory.id)
-        [promotion] = space.upkeep.promote()
+        [promotion] = space.upkeep.promote(dry_run=True)
         assert promotion.why == "5 uses in 14 days"
 
     def test_uses_of_long_ago_do_not(self, space: remanence.Space, clock: FakeClock) -> None:
@@ -96,74 +96,74 @@ class TestPromoting:
             space.touch(memory.id)
             clock.advance(days=5)
         clock.advance(days=30)
-        assert len(space.upkeep.promote()) == 0
+        assert len(space.upkeep.promote(dry_run=True)) == 0
 
     def test_what_is_only_new_is_not_promoted(self, space: remanence.Space) -> None:
         """Everything new scores high."""
         space.add("Alice lives in Porto.", importance=0.9)
-        assert len(space.upkeep.promote()) == 0
+        assert len(space.upkeep.promote(dry_run=True)) == 0
 
     def test_without_a_vault_it_is_only_marked(self, lived: remanence.Space, vault: Path) -> None:
         """A vault given later gets the notes; what is promoted is not let go."""
         for memory in lived.memories():
             if memory.importance > 0.5:
                 lived.touch(memory)
-        lived.upkeep.promote(dry_run=False)
-        plan = lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote()
+        plan = lived.upkeep.promote(vault=vault)
         assert (len(plan.promotions), len(plan.notes_added)) == (0, 2)
-        assert len(lived.upkeep.promote(vault=vault)) == 0
+        assert len(lived.upkeep.promote(vault=vault, dry_run=True)) == 0
         greedy = lived.upkeep.with_settings(forget_below=1.0)
-        assert [faded.text for faded in greedy.gc()] == ["It rained."]
+        assert [faded.text for faded in greedy.gc(dry_run=True)] == ["It rained."]
 
     def test_undone_the_notes_are_gone(self, lived: remanence.Space, vault: Path) -> None:
         """But not the one that a person has edited."""
-        done = lived.upkeep.promote(vault=vault, dry_run=False)
+        done = lived.upkeep.promote(vault=vault)
         mine = note_of(vault, "lives")
         mine.write_text(mine.read_text("utf-8") + "\nAnd likes it.\n", "utf-8")
         lived.upkeep.undo(done)
         assert [path for path in files(vault) if path.startswith("memories")] == [f"memories/{mine.name}"]
-        assert len(lived.upkeep.promote(vault=vault).promotions) == 2
+        assert len(lived.upkeep.promote(vault=vault, dry_run=True).promotions) == 2
 
     def test_a_revised_memory_has_a_revised_note(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
         """Under the same name; one that a person has edited is left alone, and named."""
         space.add("The code is 1.", key="code", importance=0.9)
         clock.advance(days=7)
-        space.upkeep.promote(vault=vault, dry_run=False)
+        space.upkeep.promote(vault=vault)
         [file] = (vault / "memories").iterdir()
         space.add("The code is 2.", key="code", importance=0.9)
-        space.upkeep.promote(vault=vault, dry_run=False)
+        space.upkeep.promote(vault=vault)
         assert "The code is 2." in file.read_text("utf-8")
 
         file.write_text(file.read_text("utf-8").replace("is 2", "was changed"), "utf-8")
         space.add("The code is 3.", key="code", importance=0.9)
-        plan = space.upkeep.promote(vault=vault, dry_run=False)
+        plan = space.upkeep.promote(vault=vault)
         assert plan.edited_notes == (f"memories/{file.name}",)
         assert "was changed" in file.read_text("utf-8")
 
     def test_what_cannot_be_read_is_not_written_over(self, lived: remanence.Space, vault: Path) -> None:
         """Some editors save a note in another encoding; it is named, as other edited ones are."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         mine = vault / "entities" / "Alice.md"
         mine.write_text(mine.read_text("utf-8") + "\nShe is my aunt.\n", "utf-16")
-        plan = lived.upkeep.promote(vault=vault, dry_run=False)
+        plan = lived.upkeep.promote(vault=vault)
         assert (plan.writes, plan.edited_notes) == ((), ("entities/Alice.md",))
         assert "my aunt" in mine.read_text("utf-16")
 
     def test_an_erased_memory_leaves_the_vault(self, lived: remanence.Space, vault: Path) -> None:
         """And its words are not in the name that the ledger keeps."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         note = note_of(vault, "lives")
         assert "lives" not in note.name
         [memory] = [m for m in lived.memories() if "lives" in m.text]
         lived.erase(memory.id)
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         assert not any(b"lives in Porto" in content for content in files(vault).values())
 
     def test_a_file_in_the_way_is_named(self, lived: remanence.Space, vault: Path) -> None:
         """The vault cannot be made where a file is."""
         vault.write_text("here already")
         with pytest.raises(remanence.RemanenceError, match="cannot be written"):
-            lived.upkeep.promote(vault=vault, dry_run=False)
+            lived.upkeep.promote(vault=vault)
 
     def test_other_steps_are_not_done_for_a_vault_that_cannot_be(self, lived: remanence.Space, vault: Path) -> None:
         """All of a run, or nothing of it."""
@@ -171,72 +171,72 @@ class TestPromoting:
         before = lived.verify().entries
         greedy = lived.upkeep.with_settings(forget_below=0.5)
         with pytest.raises(remanence.RemanenceError, match="Nothing was done"):
-            greedy.run(steps=("gc", "promote"), vault=vault, dry_run=False)
+            greedy.run(steps=("gc", "promote"), vault=vault)
         assert lived.verify().entries == before
 
 
 class TestMovedNotes:
     def test_a_note_stays_where_a_person_put_it(self, lived: remanence.Space, vault: Path) -> None:
         """It is neither taken away nor written anew, and nobody calls it deleted."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         moved = move(note_of(vault, "lives"), vault / "mine" / "Alice at home.md")
         told = moved.read_bytes()
 
-        plan = lived.upkeep.promote(vault=vault, dry_run=False)
+        plan = lived.upkeep.promote(vault=vault)
         assert (plan.removes, plan.deleted_notes) == ((), ())
         assert moved.read_bytes() == told
         assert len(list((vault / "memories").iterdir())) == 1
         assert "[[Alice at home|" in (vault / "entities" / "Alice.md").read_text("utf-8")
-        assert len(lived.upkeep.promote(vault=vault)) == 0
-        index = lived.upkeep.import_vault(vault)
+        assert len(lived.upkeep.promote(vault=vault, dry_run=True)) == 0
+        index = lived.upkeep.import_vault(vault, dry_run=True)
         assert (len(index), index.deleted_notes) == (0, ())
 
     def test_it_is_kept_up_to_date_there(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
         """A new version of its memory is written where it lies, and an edit is taken in from there."""
         space.add("The code is 1.", key="code", importance=0.9)
         clock.advance(days=7)
-        space.upkeep.promote(vault=vault, dry_run=False)
+        space.upkeep.promote(vault=vault)
         moved = move(note_of(vault, "code"), vault / "mine" / "code.md")
         space.add("The code is 2.", key="code", importance=0.9)
-        space.upkeep.promote(vault=vault, dry_run=False)
+        space.upkeep.promote(vault=vault)
         assert "The code is 2." in moved.read_text("utf-8")
         assert not list((vault / "memories").iterdir())
 
         moved.write_text(moved.read_text("utf-8").replace("is 2", "is 3"), "utf-8")
-        space.upkeep.import_vault(vault, dry_run=False)
+        space.upkeep.import_vault(vault)
         assert [memory.text for memory in space.memories()] == ["The code is 3."]
 
     def test_it_goes_with_its_memory(self, lived: remanence.Space, vault: Path) -> None:
         """Forgotten, it leaves the vault wherever it lies, and so does a copy; unless it was edited."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         note = note_of(vault, "lives")
         copy = vault / "copy.md"
         copy.write_bytes(note.read_bytes())
         edited = vault / "edited.md"
         edited.write_text(note.read_text("utf-8") + "\nAnd likes it.\n", "utf-8")
         move(note, vault / "mine" / note.name)
-        assert len(lived.upkeep.promote(vault=vault).removes) == 0
+        assert len(lived.upkeep.promote(vault=vault, dry_run=True).removes) == 0
 
         lived.forget(next(memory.id for memory in lived.memories() if "lives" in memory.text))
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         assert [path for path, told in files(vault).items() if b"Alice lives in Porto." in told] == ["edited.md"]
 
     def test_the_note_of_an_entity_may_be_moved_too(self, lived: remanence.Space, vault: Path) -> None:
         """And follows what is said of it there."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         moved = move(vault / "entities" / "Porto.md", vault / "places" / "Porto.md")
-        assert len(lived.upkeep.promote(vault=vault)) == 0
+        assert len(lived.upkeep.promote(vault=vault, dry_run=True)) == 0
         lived.upkeep.undo(lived.upkeep.runs()[0])
         assert not moved.exists()
 
     def test_an_entity_that_is_renamed_has_one_note(self, lived: remanence.Space, vault: Path) -> None:
         """Under its new name: the old one was not a person's doing."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         lived.entities.register("Porto")
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         [porto] = [entity for entity in lived.entities.list() if entity.name == "Porto"]
         lived.entities.rename(porto.id, "O Porto")
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         assert sorted(file.stem for file in (vault / "entities").iterdir() if "Porto" in file.stem) == ["O Porto"]
 
 
@@ -255,32 +255,32 @@ class TestSharedVaults:
     ) -> None:
         """Neither is written over; the one that came second says whose it is, and is linked to."""
         ana, bob = two
-        ana.upkeep.promote(vault=vault, dry_run=False)
+        ana.upkeep.promote(vault=vault)
         hers = files(vault)
-        bob.upkeep.promote(vault=vault, dry_run=False)
+        bob.upkeep.promote(vault=vault)
         both = files(vault)
         assert {path: both[path] for path in hers} == hers
         [second] = (vault / "entities").glob("Alice (bob *).md")
         assert note_of(vault, "works").stem in second.read_text("utf-8")
         assert f"[[{second.stem}|Alice]]" in note_of(vault, "works").read_text("utf-8")
         for user in two:
-            again = user.upkeep.promote(vault=vault)
+            again = user.upkeep.promote(vault=vault, dry_run=True)
             assert (again.writes, again.removes) == ((), ())
-            assert len(user.upkeep.import_vault(vault)) == 0
+            assert len(user.upkeep.import_vault(vault, dry_run=True)) == 0
 
     def test_undone_by_one_it_stays_with_the_other(
         self, two: tuple[remanence.Space, remanence.Space], vault: Path
     ) -> None:
         """And where it was, also once the plain name is free."""
         ana, bob = two
-        done = ana.upkeep.promote(vault=vault, dry_run=False)
+        done = ana.upkeep.promote(vault=vault)
         hers = files(vault)
-        bob.upkeep.promote(vault=vault, dry_run=False)
+        bob.upkeep.promote(vault=vault)
         his = {path: told for path, told in files(vault).items() if path not in hers}
         ana.upkeep.undo(done)
         assert files(vault) == his
-        assert bob.upkeep.promote(vault=vault).writes == ()
-        ana.upkeep.promote(vault=vault, dry_run=False)
+        assert bob.upkeep.promote(vault=vault, dry_run=True).writes == ()
+        ana.upkeep.promote(vault=vault)
         assert files(vault) == {**hers, **his}
 
     def test_names_that_differ_in_case_are_two_files_everywhere(
@@ -291,9 +291,9 @@ class TestSharedVaults:
         ana.add("She has a boat.", entities=["Ondina"], importance=0.9)
         bob.add("He has a dog.", entities=["ONDINA"], importance=0.9)
         clock.advance(days=7)
-        ana.upkeep.promote(vault=vault, dry_run=False)
+        ana.upkeep.promote(vault=vault)
         move(vault / "entities" / "Ondina.md", vault / "boats" / "Ondina.md")
-        bob.upkeep.promote(vault=vault, dry_run=False)
+        bob.upkeep.promote(vault=vault)
         names = [Path(path).name.casefold() for path in files(vault)]
         assert len(names) == len(set(names)) == 4
 
@@ -301,32 +301,32 @@ class TestSharedVaults:
         self, lived: remanence.Space, clock: FakeClock, vault: Path
     ) -> None:
         """What one ledger does not know of, another may; what an older release wrote is taken for our own."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         first = files(vault)
         with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as other:
             other.add("Alice has a cat.", importance=0.9)
             clock.advance(days=7)
-            plan = other.upkeep.promote(vault=vault, dry_run=False)
+            plan = other.upkeep.promote(vault=vault)
             assert (plan.removes, len(plan.writes)) == ((), 2)
             assert {path: files(vault)[path] for path in first} == first
-        assert len(lived.upkeep.promote(vault=vault)) == 0
+        assert len(lived.upkeep.promote(vault=vault, dry_run=True)) == 0
 
         old = vault / "entities" / "Alice.md"
         old.write_text(re.sub("began: .*\n", "", old.read_text("utf-8")), "utf-8")
-        assert [note.path for note in lived.upkeep.promote(vault=vault).writes] == ["entities/Alice.md"]
+        assert [note.path for note in lived.upkeep.promote(vault=vault, dry_run=True).writes] == ["entities/Alice.md"]
 
     def test_a_copy_of_a_space_has_notes_of_its_own(self, lived: remanence.Space, vault: Path, tmp_path: Path) -> None:
         """Its memories have the same ids. A note that is deleted stays so, and all go if it is undone."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         first = files(vault)
         lived.admin.export(tmp_path / "it.jsonl")
         copy = lived.child("copy")
-        remanence.import_(tmp_path / "it.jsonl", into=copy)
-        done = copy.upkeep.promote(vault=vault, dry_run=False)
+        remanence.restore(tmp_path / "it.jsonl", into=copy)
+        done = copy.upkeep.promote(vault=vault)
         assert len(files(vault)) == 2 * len(first)
         assert {path: files(vault)[path] for path in first} == first
         next((vault / "memories").glob("*(copy *).md")).unlink()
-        again = copy.upkeep.promote(vault=vault)
+        again = copy.upkeep.promote(vault=vault, dry_run=True)
         assert (len(again.deleted_notes), again.writes) == (1, ())
         copy.upkeep.undo(done)
         assert files(vault) == first
@@ -335,22 +335,22 @@ class TestSharedVaults:
 class TestUndoing:
     def test_notes_that_were_added_later_are_gone_again(self, lived: remanence.Space, vault: Path) -> None:
         """Promoted without a vault, then with one: the second run is undone, the first one stands."""
-        lived.upkeep.promote(dry_run=False)
-        done = lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote()
+        done = lived.upkeep.promote(vault=vault)
         assert "2 given notes" in str(lived.upkeep.runs()[-1])
         assert len(files(vault)) > 2
         lived.upkeep.undo(done)
         assert files(vault) == {}
-        again = lived.upkeep.promote(vault=vault)
+        again = lived.upkeep.promote(vault=vault, dry_run=True)
         assert (len(again.promotions), len(again.notes_added)) == (0, 2)
 
     def test_another_vault_is_emptied_and_the_first_is_not(
         self, lived: remanence.Space, vault: Path, tmp_path: Path
     ) -> None:
         """Of what a person edited there, too, nothing is lost."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         first, second = files(vault), tmp_path / "second"
-        done = lived.upkeep.promote(vault=second, dry_run=False)
+        done = lived.upkeep.promote(vault=second)
         assert files(second) == first
         mine = note_of(second, "lives")
         mine.write_text(mine.read_text("utf-8") + "\nAnd likes it.\n", "utf-8")
@@ -360,24 +360,24 @@ class TestUndoing:
 
     def test_the_first_promotion_undone_first(self, lived: remanence.Space, vault: Path) -> None:
         """Then the second has nothing to give back, and promotes nothing by being undone."""
-        first = lived.upkeep.promote(dry_run=False)
-        second = lived.upkeep.promote(vault=vault, dry_run=False)
+        first = lived.upkeep.promote()
+        second = lived.upkeep.promote(vault=vault)
         lived.upkeep.undo(first)
         lived.upkeep.undo(second)
         assert files(vault) == {}
-        assert len(lived.upkeep.promote(vault=vault).promotions) == 2
+        assert len(lived.upkeep.promote(vault=vault, dry_run=True).promotions) == 2
         assert lived.admin.check() == {}
 
 
 class TestPlansThatAreOutOfDate:
     def test_a_promotion_is_done_once(self, lived: remanence.Space, vault: Path) -> None:
         """Also one that only adds notes, or only writes one anew."""
-        lived.upkeep.promote(dry_run=False)
-        added = lived.upkeep.promote(vault=vault)
+        lived.upkeep.promote()
+        added = lived.upkeep.promote(vault=vault, dry_run=True)
         lived.upkeep.apply(added)
         entity = vault / "entities" / "Alice.md"
         entity.unlink()
-        anew = lived.upkeep.promote(vault=vault)
+        anew = lived.upkeep.promote(vault=vault, dry_run=True)
         lived.upkeep.apply(anew)
         before = files(vault), lived.verify().entries
         for plan in (added, anew):
@@ -391,9 +391,9 @@ class TestPlansThatAreOutOfDate:
         """Between the plan and its doing."""
         space.add("The code is 1.", key="code", importance=0.9)
         clock.advance(days=7)
-        space.upkeep.promote(vault=vault, dry_run=False)
+        space.upkeep.promote(vault=vault)
         space.add("The code is 2.", key="code", importance=0.9)
-        plan = space.upkeep.promote(vault=vault)
+        plan = space.upkeep.promote(vault=vault, dry_run=True)
         file = note_of(vault, "code")
         file.write_text(file.read_text("utf-8").replace("is 1", "is mine"), "utf-8")
         with pytest.raises(InvalidInput, match="Nothing was done"):
@@ -402,8 +402,8 @@ class TestPlansThatAreOutOfDate:
 
     def test_what_was_erased_meanwhile_is_not_written(self, lived: remanence.Space, vault: Path) -> None:
         """Not even if it was promoted long before."""
-        lived.upkeep.promote(dry_run=False)
-        plan = lived.upkeep.promote(vault=vault)
+        lived.upkeep.promote()
+        plan = lived.upkeep.promote(vault=vault, dry_run=True)
         lived.erase(next(memory.id for memory in lived.memories() if "lives" in memory.text))
         with pytest.raises(InvalidInput, match="Nothing was done"):
             lived.upkeep.apply(plan)
@@ -411,18 +411,18 @@ class TestPlansThatAreOutOfDate:
 
     def test_a_vault_is_taken_in_once(self, lived: remanence.Space, vault: Path) -> None:
         """A person's own notes as well as edited ones; and what was read in since is not set back."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         (vault / "boat.md").write_text("The boat is red.", "utf-8")
-        red = lived.upkeep.import_vault(vault)
+        red = lived.upkeep.import_vault(vault, dry_run=True)
         (vault / "boat.md").write_text("The boat is blue.", "utf-8")
-        lived.upkeep.import_vault(vault, dry_run=False)
+        lived.upkeep.import_vault(vault)
         with pytest.raises(InvalidInput, match=r"'boat\.md' was imported since\. Nothing was done"):
             lived.upkeep.apply(red)
         assert [memory.text for memory in notes_of(lived).memories()] == ["The boat is blue."]
 
         file = note_of(vault, "lives")
         file.write_text(file.read_text("utf-8").replace("Porto.", "Lisbon."), "utf-8")
-        edit = lived.upkeep.import_vault(vault)
+        edit = lived.upkeep.import_vault(vault, dry_run=True)
         lived.upkeep.apply(edit)
         with pytest.raises(InvalidInput, match=r"has changed since\. Nothing was done"):
             lived.upkeep.apply(edit)
@@ -436,8 +436,8 @@ class TestTags:
         """Whatever signs are in its tags."""
         memory = space.add("The gate squeaks.", importance=0.9, tags=tags)
         clock.advance(days=7)
-        space.upkeep.promote(vault=vault, dry_run=False)
-        assert len(space.upkeep.import_vault(vault, dry_run=False)) == 0
+        space.upkeep.promote(vault=vault)
+        assert len(space.upkeep.import_vault(vault)) == 0
         assert next(iter(space.memories())).tags == memory.tags
 
     def test_a_tag_beside_others_leaves_them_as_they_are(
@@ -446,32 +446,32 @@ class TestTags:
         """Also where an editor has left out the sign before one; such a sign is not part of a new tag."""
         space.add("The gate squeaks.", importance=0.9, tags=["#todo"])
         clock.advance(days=7)
-        space.upkeep.promote(vault=vault, dry_run=False)
+        space.upkeep.promote(vault=vault)
         file = note_of(vault, "squeaks")
         written = file.read_text("utf-8")
         file.write_text(written.replace('tags: ["#todo"]', "tags:\n  - todo"), "utf-8")
-        assert len(space.upkeep.import_vault(vault)) == 0
+        assert len(space.upkeep.import_vault(vault, dry_run=True)) == 0
         file.write_text(written.replace('tags: ["#todo"]', "tags:\n  - todo\n  - '#home'"), "utf-8")
-        space.upkeep.import_vault(vault, dry_run=False)
+        space.upkeep.import_vault(vault)
         assert next(iter(space.memories())).tags == ("#todo", "home")
 
     def test_tags_of_an_old_note_are_not_an_edit(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
         """The memory was filed anew since; the note only does not know yet."""
         space.add("The gate squeaks.", key="gate", importance=0.9, tags=["a"])
         clock.advance(days=7)
-        space.upkeep.promote(vault=vault, dry_run=False)
+        space.upkeep.promote(vault=vault)
         space.add("The gate squeaks.", key="gate", importance=0.9, tags=["b"])
-        assert len(space.upkeep.import_vault(vault)) == 0
+        assert len(space.upkeep.import_vault(vault, dry_run=True)) == 0
 
     def test_tags_that_a_person_gave_are_not_written_over(self, lived: remanence.Space, vault: Path) -> None:
         """By a promotion before they were taken in."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         file = note_of(vault, "lives")
         file.write_text(file.read_text("utf-8").replace('["home"]', '["home", "new"]'), "utf-8")
-        assert lived.upkeep.promote(vault=vault, dry_run=False).edited_notes == (f"memories/{file.name}",)
-        lived.upkeep.import_vault(vault, dry_run=False)
+        assert lived.upkeep.promote(vault=vault).edited_notes == (f"memories/{file.name}",)
+        lived.upkeep.import_vault(vault)
         assert next(m for m in lived.memories() if "lives" in m.text).tags == ("home", "new")
-        assert lived.upkeep.promote(vault=vault).edited_notes == ()
+        assert lived.upkeep.promote(vault=vault, dry_run=True).edited_notes == ()
 
 
 class TestNames:
@@ -482,13 +482,13 @@ class TestNames:
         """It makes a file there, and a link that leads to it."""
         space.add("A note about something.", entities=[name, "Alice"], importance=0.9, tags=[name])
         clock.advance(days=7)
-        space.upkeep.promote(vault=vault, dry_run=False)
+        space.upkeep.promote(vault=vault)
 
         inside = sorted(path for path in vault.parent.rglob("*") if path.is_file())
         assert len(inside) == 3
         assert all(vault in path.parents for path in inside)
-        assert len(space.upkeep.promote(vault=vault)) == 0
-        assert len(space.upkeep.import_vault(vault)) == 0
+        assert len(space.upkeep.promote(vault=vault, dry_run=True)) == 0
+        assert len(space.upkeep.import_vault(vault, dry_run=True)) == 0
         file = safe_name(name)
         assert (vault / "entities" / f"{file}.md").is_file()
         assert f"[[{file}" in note_of(vault, "something").read_text("utf-8")
@@ -539,16 +539,16 @@ class TestNames:
     def test_what_editors_run_is_written_inert(self, space: remanence.Space, vault: Path, active: str) -> None:
         """In the note of the memory, in its front matter and in the notes of entities; read back, it is as it was."""
         memory = space.add(f"{active}\nAlice lives in Porto.", entities=[active, "Alice"])
-        space.upkeep.promote(memory.id, vault=vault, dry_run=False)
+        space.upkeep.promote(memory.id, vault=vault)
         written = [content.decode() for content in files(vault).values()]
         assert len(written) == 3
         assert not [text for text in written if "<%" in text or "<script" in text]
         assert not [text for text in written if active.partition("\n")[0] in text.split("\n---\n", 1)[1]]
-        assert not len(space.upkeep.import_vault(vault))
+        assert not len(space.upkeep.import_vault(vault, dry_run=True))
 
         file = note_of(vault, "Porto")
         file.write_text(file.read_text("utf-8").replace("Porto", "Lisbon"), "utf-8")
-        [edit] = space.upkeep.import_vault(vault).edits
+        [edit] = space.upkeep.import_vault(vault, dry_run=True).edits
         assert edit.text == f"{active}\nAlice lives in Lisbon."
 
     def test_a_link_cannot_be_broken_out_of(self) -> None:
@@ -559,22 +559,22 @@ class TestNames:
 class TestReadingBack:
     def test_an_edited_note_is_a_new_version(self, lived: remanence.Space, vault: Path) -> None:
         """With new tags, links as plain words; the old version stays in the past."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         file = note_of(vault, "lives")
         text = file.read_text("utf-8").replace("Alice lives in Porto.", "[[Alice]] lives in [[Lisbon|Lisboa]].")
         file.write_text(text.replace('tags: ["home"]', "tags:\n  - home\n  - moved"), "utf-8")
         question = "Where does Alice live?"
         before = [hit.memory.text for hit in lived.recall(question)]
 
-        plan = lived.upkeep.import_vault(vault)
+        plan = lived.upkeep.import_vault(vault, dry_run=True)
         assert [(edit.before, edit.text) for edit in plan.edits] == [
             ("Alice lives in Porto.", "Alice lives in Lisboa.")
         ]
-        done = lived.upkeep.import_vault(vault, dry_run=False)
+        done = lived.upkeep.import_vault(vault)
         hit = lived.recall(question)[0]
         assert (hit.memory.text, hit.memory.tags) == ("Alice lives in Lisboa.", ("home", "moved"))
-        assert len(lived.upkeep.import_vault(vault)) == 0
-        follow = lived.upkeep.promote(vault=vault)
+        assert len(lived.upkeep.import_vault(vault, dry_run=True)) == 0
+        follow = lived.upkeep.promote(vault=vault, dry_run=True)
         assert [note.path for note in follow.writes] == ["entities/Alice.md", "entities/Lisboa.md"]
         assert (follow.removes, follow.edited_notes) == (("entities/Porto.md",), ())
 
@@ -589,9 +589,9 @@ class TestReadingBack:
         (vault / "copy.md").write_text("Alice lives in  Porto.", "utf-8")
         (vault / ".obsidian").mkdir()
         (vault / ".obsidian" / "state.md").write_text("Not a note.", "utf-8")
-        done = lived.upkeep.import_vault(vault, dry_run=False)
+        done = lived.upkeep.import_vault(vault)
         assert sorted(each.note for each in done.new_notes) == ["copy.md", "daily/monday.md"]
-        assert len(lived.upkeep.import_vault(vault)) == 0
+        assert len(lived.upkeep.import_vault(vault, dry_run=True)) == 0
         assert "Ondina" not in str(lived.recall("boat"))
 
         found = lived.recall("Does Alice have a boat?", include="vault")
@@ -607,9 +607,9 @@ class TestReadingBack:
         """The same path is the same memory."""
         vault.mkdir()
         (vault / "a.md").write_text("The boat is red.", "utf-8")
-        lived.upkeep.import_vault(vault, dry_run=False)
+        lived.upkeep.import_vault(vault)
         (vault / "a.md").write_text("The boat is blue.", "utf-8")
-        second = lived.upkeep.import_vault(vault, dry_run=False)
+        second = lived.upkeep.import_vault(vault)
         notes_space = notes_of(lived)
         assert [memory.text for memory in notes_space.memories()] == ["The boat is blue."]
         lived.upkeep.undo(second)
@@ -622,7 +622,7 @@ class TestReadingBack:
         vault.mkdir()
         for number in range(1_200):
             (vault / f"{number}.md").write_text(f"Note number {number} is about something.", "utf-8")
-        done = lived.upkeep.import_vault(vault, dry_run=False)
+        done = lived.upkeep.import_vault(vault)
         assert notes_of(lived).count() == 1_200
         [run] = lived.upkeep.runs()
         assert (run.id, len(run.made), run.revised) == (done.run, 1_200, ())
@@ -639,23 +639,23 @@ class TestReadingBack:
 
     def test_a_deleted_note_is_reported_and_nothing_is_forgotten(self, lived: remanence.Space, vault: Path) -> None:
         """To delete a file is not to forget; and it does not come back by itself."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         file = note_of(vault, "lives")
         file.unlink()
-        plan = lived.upkeep.import_vault(vault, dry_run=False)
+        plan = lived.upkeep.import_vault(vault)
         assert plan.deleted_notes == (f"memories/{file.name}",)
         assert lived.count() == 3
-        assert lived.upkeep.promote(vault=vault, dry_run=False).deleted_notes == plan.deleted_notes
+        assert lived.upkeep.promote(vault=vault).deleted_notes == plan.deleted_notes
         assert not file.exists()
 
     def test_what_was_let_go_does_not_come_back(self, lived: remanence.Space, vault: Path) -> None:
         """An edited note of a forgotten or erased memory is left out, and the reason given."""
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
         for words, let_go in (("lives", lived.forget), ("works", lived.erase)):
             file = note_of(vault, words)
             file.write_text(file.read_text("utf-8") + "More.\n", "utf-8")
             let_go(next(memory.id for memory in lived.memories() if words in memory.text))
-        plan = lived.upkeep.import_vault(vault)
+        plan = lived.upkeep.import_vault(vault, dry_run=True)
         assert len(plan) == 0
         assert sorted(why[:20] for _, why in plan.skipped_notes) == ["its memory is forgot", "its memory was erase"]
 
@@ -665,23 +665,23 @@ class TestReadingBack:
         (vault / "bad.md").write_bytes(b"\xff\xfe\x00")
         (vault / "good.md").write_text("The boat is red.", "utf-8")
         (vault / "empty.md").write_text("\n", "utf-8")
-        plan = lived.upkeep.import_vault(vault)
+        plan = lived.upkeep.import_vault(vault, dry_run=True)
         assert [path for path, _ in plan.skipped_notes] == ["bad.md"]
         assert [each.note for each in plan.new_notes] == ["good.md"]
 
     def test_no_vault_is_named(self, lived: remanence.Space, vault: Path) -> None:
         """Not given, or not there."""
         with pytest.raises(InvalidInput, match="REMANENCE_VAULT"):
-            lived.upkeep.import_vault()
+            lived.upkeep.import_vault(dry_run=True)
         with pytest.raises(InvalidInput, match="no vault at"):
-            lived.upkeep.import_vault(vault)
+            lived.upkeep.import_vault(vault, dry_run=True)
 
 
 def test_a_child_called_vault_is_not_searched_by_its_parent(lived: remanence.Space, vault: Path) -> None:
     """Notes lie in a space that has no name a user could choose, and a replay searches them too."""
     vault.mkdir(exist_ok=True)
     (vault / "boat.md").write_text("The boat of Alice is blue.")
-    lived.upkeep.import_vault(vault, dry_run=False)
+    lived.upkeep.import_vault(vault)
     lived.child("vault").add("The boat of Alice is stolen.")
     found = lived.recall("boat of Alice", include="vault")
     assert found.receipt is not None
@@ -706,7 +706,7 @@ class TestSymbolicLinks:
         (vault / "mine.md").write_text("My own note about bridges.", "utf-8")
         (vault / "linked.md").symlink_to(outside / "secret.md")
         (vault / "folder").symlink_to(outside)
-        plan = lived.upkeep.import_vault(vault, dry_run=False)
+        plan = lived.upkeep.import_vault(vault)
 
         assert [change.note for change in plan] == ["mine.md"]
         assert "linked.md is left out: it is a symbolic link" in str(plan)
@@ -717,7 +717,7 @@ class TestSymbolicLinks:
         vault.mkdir()
         (vault / "memories").symlink_to(outside)
         with pytest.raises(remanence.RemanenceError, match="a symbolic link is on the way"):
-            lived.upkeep.promote(vault=vault, dry_run=False)
+            lived.upkeep.promote(vault=vault)
         assert [file.name for file in outside.iterdir()] == ["secret.md"]
 
     def test_none_is_written_or_read_through_within_the_vault(self, lived: remanence.Space, vault: Path) -> None:
@@ -727,7 +727,7 @@ class TestSymbolicLinks:
         (kept / "boat.md").write_text("The boat is blue.", "utf-8")
         (vault / "memories").symlink_to(kept)
         with pytest.raises(remanence.RemanenceError, match="a symbolic link is on the way"):
-            lived.upkeep.promote(vault=vault, dry_run=False)
+            lived.upkeep.promote(vault=vault)
         assert [file.name for file in kept.iterdir()] == ["boat.md"]
         assert notes.read(vault, "memories/boat.md") is None
         assert notes.read(vault, "kept/boat.md") is not None
@@ -740,7 +740,7 @@ class TestSymbolicLinks:
         entities.mkdir(parents=True)
         (entities / ".Alice.md.part").symlink_to(outside / "secret.md")
         (entities / "Porto.md").symlink_to(outside / "secret.md")
-        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.promote(vault=vault)
 
         assert (outside / "secret.md").read_text("utf-8") == "The root password is swordfish."
         assert not (entities / "Porto.md").is_symlink()

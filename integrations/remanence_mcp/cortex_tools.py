@@ -137,7 +137,7 @@ def touch_memory(
     memory_id: str, boost_strength: Annotated[bool, Field(description="Also make it stronger")] = False
 ) -> dict[str, Any]:
     """Record that a memory was used, so that it fades later."""
-    report = current_space().touch(memory_id, boost=boost_strength)
+    [report] = current_space().touch(memory_id, boost=boost_strength)
     return {
         "success": True,
         "memory_id": memory_id,
@@ -162,9 +162,7 @@ def observe_memory_usage(
     known = {details.id for details in space.get_many(ids)} if ids else set()
     wanted = [id_ for id_ in dict.fromkeys(ids) if id_ in known]
     reports = (
-        {used_id.memory: used_id for used_id in space.upkeep.observe_usage(wanted, context_tags or ())}
-        if wanted
-        else {}
+        {used_id.memory: used_id for used_id in space.touch(wanted, context_tags=context_tags or ())} if wanted else {}
     )
     results: list[dict[str, Any]] = []
     for requested_id in dict.fromkeys(ids):
@@ -221,7 +219,7 @@ def read_graph(
 ) -> dict[str, Any]:
     """Read memories with the relations between them, a page at a time, and their numbers. Prefer search_memory."""
     space = current_space()
-    found = space.graph.read_graph(_STATUSES[status], page=page, page_size=page_size)
+    found = space.graph.memories(_STATUSES[status], page=page, page_size=page_size)
     total = found.total if limit is None else min(limit, found.total)
     first = (page - 1) * page_size
     listed = [details for number, details in enumerate(found, first) if number < total and details.memory is not None]
@@ -313,7 +311,7 @@ def create_relation(
     for old in (link for details in space.get_many(from_memory_id) for link in _holding(space, *details.links_out)):
         own = old.why is None or old.why.startswith(_MARK)  # not one that upkeep or a person stated with a reason
         if own and (old.kind, old.target) == (kind, to_memory_id) and (old.confidence, old.why) != (strength, why):
-            space.graph.invalidate(old)
+            space.graph.invalidate_edge(old)
     link = space.graph.link(from_memory_id, kind, to_memory_id, confidence=strength, why=why)
     return {
         "success": True,
@@ -357,7 +355,7 @@ def _confidence(advised: bool, confidence: float) -> float:
 def _averages(space: Space, status: str) -> tuple[float, float]:
     """The average decay score and number of uses of the memories of a status."""
     listed = "promoted" if status == "active" else _STATUSES[status]
-    found = space.graph.read_graph(listed, page_size=_MOST_AVERAGED)
+    found = space.graph.memories(listed, page_size=_MOST_AVERAGED)
     usages = [details.usage for details in found if details.usage is not None]
     count = len(usages)
     score, uses = sum(usage.decay_score for usage in usages), float(sum(usage.uses for usage in usages))

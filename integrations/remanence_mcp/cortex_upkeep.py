@@ -76,9 +76,9 @@ def promote_memory(
     if memory_id is None:
         plan = upkeep.promote(dry_run=dry_run)
     else:
-        due = {promotion.memory: promotion for promotion in upkeep.promote()}
+        due = {promotion.memory: promotion for promotion in upkeep.promote(dry_run=True)}
         if not force and memory_id not in due:
-            upkeep.promote(memory_id)  # an unknown memory has its own message
+            upkeep.promote(memory_id, dry_run=True)  # an unknown memory has its own message
             raise InvalidInput(
                 f"memory {memory_id!r} does not meet the criteria: score {upkeep.settings.promote_above:g} and a use, "
                 f"or {upkeep.settings.promote_uses} uses in 14 days. Give force=true to promote it anyway."
@@ -190,7 +190,7 @@ def consolidate_memories(
         message = f"Created {len(plan.links)} bidirectional relations linking {linked} memories"
         made = {"success": True, "mode": "link", "relations_created": len(plan.links)}
         return made | {"cluster_id": ids[0] if ids else None, "cluster_ids": ids, "message": message}
-    plan = upkeep.consolidate("apply" if mode == "apply" and chosen else "preview", clusters=chosen)
+    plan = upkeep.consolidate(dry_run=mode == "preview" or not chosen, clusters=chosen)
     if mode == "preview":
         previews = [
             {

@@ -172,7 +172,7 @@ def explain(
     if query is not None:
         found = memory_operations.recall(space, ask.RecallBody(query=query, limit=limit, explain=True))
         return {"explanation": cut(found.explanation or "", max_tokens)}
-    events = memory_operations.history(space, memory_operations.history.request(node=str(memory_id))).items
+    events = graph_operations.timeline(space, graph_operations.timeline.request(node=str(memory_id))).items
     batch = memory_operations.get_many(space, ask.MemoryIdsReadRequest(ids=[str(memory_id)]))
     details: dict[str, Any] = {"status": batch.missing.get(str(memory_id))}
     if batch.items:

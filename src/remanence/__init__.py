@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from remanence.space.file_memory.file_store import StoredFile as StoredFile
     from remanence.space.file_memory.memory_files import MemoryFiles as MemoryFiles
     from remanence.space.opening import aopen as aopen
-    from remanence.space.opening import import_ as import_
     from remanence.space.opening import migrate as migrate
     from remanence.space.opening import open as open
     from remanence.space.opening import reembed as reembed
+    from remanence.space.opening import restore as restore
     from remanence.space.space import Space as Space
     from remanence.space.view import View as View
     from remanence.text.framing import frame as frame
@@ -67,7 +67,7 @@ _NAMES = {
     "transfer.overview": "Stats",
     "space.file_memory.file_store": "FileStore StoredFile",
     "space.file_memory.memory_files": "MemoryFiles",
-    "space.opening": "aopen import_ migrate open reembed",
+    "space.opening": "aopen migrate open reembed restore",
     "space.space": "Space",
     "space.view": "View",
     "index.engine.trust": "TrustRules",

@@ -22,7 +22,6 @@ from pydantic import BaseModel
 import remanence
 from langchain_remanence import RemanenceMiddleware
 from remanence import InvalidInput, Space
-from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.text.framing import CLOSE_TAG, OPEN_TAG
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
@@ -312,9 +311,9 @@ def test_a_missing_signal_is_named_in_the_log(caplog: pytest.LogCaptureFixture) 
 async def test_the_loop_is_never_blocked(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under `ainvoke`, every call to the space is made from another thread."""
     space.add("Ana lives in Porto.")
-    seen: dict[str, set[bool]] = {"recall": set(), "add_turns": set(), "observe_usage": set()}
+    seen: dict[str, set[bool]] = {"recall": set(), "add_turns": set(), "touch": set()}
     for verb in seen:
-        owner: Any = Upkeep if verb == "observe_usage" else Space
+        owner: Any = Space
         method = getattr(owner, verb)
 
         def noted(self: Any, *args: Any, verb: str = verb, method: Any = method, **options: Any) -> Any:
@@ -325,7 +324,7 @@ async def test_the_loop_is_never_blocked(space: Space, monkeypatch: pytest.Monke
     agent = create_agent(Actor(lines=["In Porto."]), middleware=[RemanenceMiddleware(space, reinforce=True)])
     await agent.ainvoke({"messages": [("user", "Where does Ana live?")]})
 
-    assert seen == {"recall": {False}, "add_turns": {False}, "observe_usage": {False}}
+    assert seen == {"recall": {False}, "add_turns": {False}, "touch": {False}}
 
 
 def test_only_the_model_s_words_are_streamed(space: Space) -> None:

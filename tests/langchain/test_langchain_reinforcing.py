@@ -16,14 +16,13 @@ from langchain_models import WAYS, Actor, Parrot, asked, recalled, run
 
 from langchain_remanence import RemanenceMemory, RemanenceMiddleware
 from remanence import Memory, Space
-from remanence.space.facets.upkeep_facet import Upkeep
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
 
 
 def uses(space: Space, *memories: Memory) -> list[int]:
     """How often each was used before it is touched here."""
-    return [space.touch(memory.id).uses - 1 for memory in memories]
+    return [space.touch(memory.id)[0].uses - 1 for memory in memories]
 
 
 def answering(space: Space, *lines: Any, tools: Any = (), **options: Any) -> Any:
@@ -212,7 +211,7 @@ def test_a_chain_that_has_its_answer_does_not_fail_over_a_count(
     def full(*args: Any) -> Any:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(Upkeep, "observe_usage", full)
+    monkeypatch.setattr(Space, "touch", full)
     chain = ConversationChain(llm=Actor(lines=["In Porto."]), memory=RemanenceMemory(space=space, reinforce=True))
 
     assert chain.invoke({"input": "Where does Ana live?"})["response"] == "In Porto."

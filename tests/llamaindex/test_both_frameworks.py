@@ -86,7 +86,7 @@ async def test_what_counts_as_used_is_the_same_in_both(space: remanence.Space, a
 
     assert all(text in prompt for text in texts for prompt in (llm.prompt(), model.heard[-1]))
     counted = [
-        [child.touch(memory.id).uses - 1 for memory in memories]
+        [child.touch(memory.id)[0].uses - 1 for memory in memories]
         for child, memories in zip((ours, theirs), kept, strict=True)
     ]
     assert counted == [[answer.endswith("Porto."), answer.endswith("hazelnuts.")]] * 2

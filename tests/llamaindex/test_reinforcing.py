@@ -38,7 +38,7 @@ def home_of_alice(space: remanence.Space) -> remanence.Memory:
 
 def uses(space: remanence.Space, memory: remanence.Memory) -> int:
     """How often a memory was counted as used so far. Asking is a use itself, so ask once, at the end."""
-    return space.touch(memory.id).uses - 1
+    return space.touch(memory.id)[0].uses - 1
 
 
 # Whoever drives the memory

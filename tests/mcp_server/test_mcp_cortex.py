@@ -259,7 +259,7 @@ async def test_a_window_of_days_is_that_of_memories_not_of_notes(
 ) -> None:
     """As CortexGraph documents `window_days` and `min_score` of search_unified."""
     (tmp_path / "tea.md").write_text("Tea is to be steeped for three minutes.\n")
-    space.upkeep.import_vault(tmp_path, dry_run=False)
+    space.upkeep.import_vault(tmp_path)
     space.add("Ana drinks tea.")
     clock.advance(days=30)
     space.add("Bob drinks tea.")

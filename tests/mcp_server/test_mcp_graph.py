@@ -188,7 +188,7 @@ async def test_what_the_tools_store_is_part_of_the_space(space: remanence.Space)
     graph.delete_entities(["Ana"])
     assert graph.read() == ([{"name": "Bo", "entityType": "person", "observations": []}], [])
     [forgotten] = [each for each in space.memories("forgotten") if each.text == "Ana: Drinks green tea"]
-    assert space.history(forgotten)[-1].why == "the entity was deleted"
+    assert space.graph.timeline(forgotten)[-1].why == "the entity was deleted"
 
 
 async def test_what_memories_tell_is_part_of_the_graph(space: remanence.Space, clock: FakeClock) -> None:

@@ -170,7 +170,7 @@ def log_and_continue(log: Logger, action: str) -> Iterator[None]:
 
 
 def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str], answer: str) -> None:
-    """Record as used the memories whose words an answer contains (`Space.upkeep.observe_usage`).
+    """Record as used the memories whose words an answer contains (`Space.touch`).
 
     Memories that were forgotten in the meantime are left out.
 
@@ -186,7 +186,7 @@ def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str]
         if space.get(memory_id) is not None
     ]
     if ids:
-        space.upkeep.observe_usage(ids)
+        space.touch(ids)
 
 
 def check_kinds(kinds: Any) -> Any:

@@ -93,9 +93,11 @@ def expire(space: Space, args: Namespace) -> None:
     output.print_memories(space.upkeep.expire(), as_json=False)
 
 
-@space_command("upkeep", "upkeep ./memory --every 1h", "folder --apply --every --step --archive --vault --runs --undo")
+@space_command(
+    "upkeep", "upkeep ./memory --every 1h", "folder --dry-run --every --step --archive --vault --runs --undo"
+)
 def upkeep(space: Space, args: Namespace) -> None:
-    """Show what upkeep would do; with --apply, do it."""
+    """Do upkeep as one run that can be undone; with --dry-run, show what it would do."""
     from remanence.upkeep.pipeline import Schedule, parse_interval
 
     if args.undo is not None:
@@ -104,26 +106,26 @@ def upkeep(space: Space, args: Namespace) -> None:
         for run in space.upkeep.runs():
             print(run)
     elif args.every is None:
-        _run_upkeep(space, args, apply=args.apply)
+        _run_upkeep(space, args, dry_run=args.dry_run)
     else:
         Schedule(lambda: _sweep_and_run(space, args), parse_interval(args.every)).run()
 
 
 def _sweep_and_run(space: Space, args: Namespace) -> None:
     space.upkeep.expire()
-    _run_upkeep(space, args, apply=True)
+    _run_upkeep(space, args, dry_run=False)
 
 
-def _run_upkeep(space: Space, args: Namespace, *, apply: bool) -> None:
+def _run_upkeep(space: Space, args: Namespace, *, dry_run: bool) -> None:
     from remanence.upkeep.pipeline import DEFAULT_STEPS
 
     facet = space.upkeep.with_settings(gc="archive") if args.archive else space.upkeep
     plan = facet.run(
-        dry_run=not apply, steps=args.steps or DEFAULT_STEPS, vault=args.vault, progress=output.stdout_is_terminal()
+        dry_run=dry_run, steps=args.steps or DEFAULT_STEPS, vault=args.vault, progress=output.stdout_is_terminal()
     )
     print(plan, flush=True)
-    if not apply and len(plan):
-        print("\nNothing was changed. Give --apply to do this.", flush=True)
+    if dry_run and len(plan):
+        print("\nNothing was changed. Leave out --dry-run to do this.", flush=True)
 
 
 @command("compact", "compact ./memory", "folder")
@@ -159,7 +161,7 @@ def import_(args: Namespace) -> int:
     if is_export(path):
         Importer(path)  # refuses a file that is not an export before a folder is created for it
         with open_space(args, create=True) as space:
-            print(remanence.import_(path, into=space, progress=progress))
+            print(remanence.restore(path, into=space, progress=progress))
         return 0
     now = datetime.now(timezone.utc)
     with closing(open_source(path, args.format, now, date_order=args.date_order)) as source:

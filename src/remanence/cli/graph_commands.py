@@ -1,4 +1,4 @@
-"""The commands about the graph: relate, link, declare, history, diff, entities, graph."""
+"""The commands about the graph: relate, link, declare, diff, entities, graph."""
 
 from __future__ import annotations
 
@@ -37,13 +37,6 @@ def link(space: Space, args: Namespace) -> None:
 def declare(space: Space, args: Namespace) -> None:
     """Declare how a predicate behaves."""
     space.graph.declare(args.predicate, single_valued=args.single_valued, inverse=args.inverse)
-
-
-@view_command("history", "history Alice", "node")
-def history(view: View, args: Namespace) -> None:
-    """List everything that happened to a memory or an entity."""
-    for event in view.history(args.node):
-        print(event)
 
 
 @space_command("diff", "diff 2026-05-01 2026-06-01", "since until")
@@ -149,7 +142,7 @@ def when(view: View, args: Namespace) -> None:
 
 @view_command("graph timeline", "graph timeline Alice", "node --since --until")
 def timeline(view: View, args: Namespace) -> None:
-    """List what happened to a node, in order."""
+    """List everything that happened to a memory or an entity."""
     for event in view.graph.timeline(args.node, since=args.since, until=args.until):
         print(event)
 
@@ -162,8 +155,15 @@ def save(view: View, args: Namespace) -> None:
 
 @space_command("graph invalidate", "graph invalidate Alice lives_in", "subject predicate object --until --why")
 def invalidate(space: Space, args: Namespace) -> None:
-    """State that a relation or a link is no longer true."""
+    """State that relations or links are no longer true."""
     for edge in space.graph.invalidate(args.subject, args.predicate, args.object, valid_until=args.until, why=args.why):
+        print(edge)
+
+
+@space_command("graph invalidate-edge", "graph invalidate-edge ID --why typo", "edge --until --why")
+def invalidate_edge(space: Space, args: Namespace) -> None:
+    """State that one relation or link is no longer true."""
+    for edge in space.graph.invalidate_edge(args.edge, valid_until=args.until, why=args.why):
         print(edge)
 
 

@@ -144,7 +144,7 @@ def ask_and_erase(args: Namespace, described: Callable[[], str], erase: Callable
 @space_command("touch", f"touch {_SOME_ID} --boost", "id --boost")
 def touch(space: Space, args: Namespace) -> None:
     """Record that a memory was useful, and print its old and new score."""
-    print(space.touch(args.id, boost=args.boost))
+    print(*space.touch(args.id, boost=args.boost))
 
 
 @view_command("memories", "memories", f"folder --status {_FILTERS} --json")

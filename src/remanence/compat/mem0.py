@@ -311,7 +311,7 @@ class Memory:
         rows: list[Row] = []
         for space, _ in self._spaces({}):
             with suppress(NotFound):
-                for event in space.history(memory_id):
+                for event in space.graph.timeline(memory_id):
                     if event.kind in _EVENTS and getattr(event.value, "id", memory_id) == memory_id:
                         rows.append(_change(memory_id, event, rows))
                 break

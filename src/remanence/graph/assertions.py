@@ -11,6 +11,7 @@ from datetime import datetime
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Declared, Event, Invalidated, Linked, Related
 from remanence.graph.graph_at_time import EntityRef, MemoryRef
+from remanence.graph.traversal import Edge
 from remanence.index.claims.intervals import TimedClaim
 from remanence.index.claims.predicates import parse_predicate
 from remanence.index.engine import inputs
@@ -77,38 +78,70 @@ def declare(engine: Engine, space: str, predicate: str, single_valued: bool | No
 def invalidate(
     engine: Engine,
     space: str,
-    edge: Relation | Link | EntityRef | MemoryRef,
-    predicate: str | None,
+    subject: EntityRef | MemoryRef,
+    predicate: str,
     object: EntityRef | MemoryRef | None,
     until: Moment | None,
     why: str | None,
     observed_by: str | None,
 ) -> list[Relation | Link]:
     """See `Graph.invalidate`. All claims of the same relation are ended."""
+    name = parse_predicate(predicate)
+    if isinstance(subject, Memory) and name not in LINK_KINDS:
+        raise InvalidInput(f"{name!r} is not a link between memories. The kinds are {', '.join(LINK_KINDS)}.")
+
+    def find(index: Index, snapshot: Snapshot, end: datetime) -> list[str]:
+        if isinstance(subject, Memory) or (isinstance(subject, str) and index.catalog.number(subject) is not None):
+            return _links_at(index, snapshot, inputs.check_memory_id(subject), name, object, end)
+        if isinstance(object, Memory):
+            raise InvalidInput(f"object={object.id!r} is a memory, and {subject!r} is none. Give two of a kind.")
+        entity = current_name(index, check_entity_ref(subject, "subject"))
+        other = None if object is None else current_name(index, check_entity_ref(object, "object"))
+        return _relations_at(index, snapshot, entity, name, other, end)
+
+    return _end_edges(engine, space, find, until, why, observed_by)
+
+
+def invalidate_edge(
+    engine: Engine,
+    space: str,
+    edge: Relation | Link | Edge | str,
+    until: Moment | None,
+    why: str | None,
+    observed_by: str | None,
+) -> list[Relation | Link]:
+    """See `Graph.invalidate_edge`. All claims of the same relation are ended."""
+    edge_id = check_edge_id(edge)
+    return _end_edges(engine, space, lambda index, snapshot, end: [edge_id], until, why, observed_by)
+
+
+def check_edge_id(edge: Relation | Link | Edge | str) -> str:
+    """The id of a relation or a link.
+
+    Raises:
+        InvalidInput: This is neither of these, nor the id of one.
+    """
+    if not isinstance(edge, Relation | Link | Edge | str):
+        raise InvalidInput(f"{edge!r} is neither a relation, a link nor the id of one.")
+    return inputs.check_text(edge if isinstance(edge, str) else edge.id, "edge")
+
+
+def _end_edges(
+    engine: Engine,
+    space: str,
+    find: Callable[[Index, Snapshot, datetime], list[str]],
+    until: Moment | None,
+    why: str | None,
+    observed_by: str | None,
+) -> list[Relation | Link]:
     now = engine.now()
     end = now if until is None else parse_moment(until, now, argument="until")
     reason, by = inputs.check_reason(why), inputs.check_observer(observed_by)
-    name = None if predicate is None else parse_predicate(predicate)
-    if name is None and not isinstance(edge, str | Relation | Link):
-        raise InvalidInput(
-            f"{edge!r} is neither a relation, a link nor the id of one. "
-            "To end a relation of an entity, give its predicate too: invalidate('Alice', 'lives_in')."
-        )
-    edge_ids = [edge if isinstance(edge, str) else edge.id]
-    if name is not None and isinstance(edge, Memory) and name not in LINK_KINDS:
-        raise InvalidInput(f"{name!r} is not a link between memories. The kinds are {', '.join(LINK_KINDS)}.")
+    edge_ids: list[str] = []
 
     def decide(index: Index) -> list[Event]:
         snapshot = _snapshot(index, now)
-        is_memory_id = isinstance(edge, str) and index.catalog.number(edge) is not None
-        if name is not None and (isinstance(edge, Memory) or is_memory_id):
-            edge_ids[:] = _links_at(index, snapshot, inputs.check_memory_id(edge), name, object, end)
-        elif name is not None and not isinstance(edge, Relation | Link | Memory):
-            if isinstance(object, Memory):
-                raise InvalidInput(f"object={object.id!r} is a memory, and {edge!r} is none. Give two of a kind.")
-            subject = current_name(index, check_entity_ref(edge, "subject"))
-            other = None if object is None else current_name(index, check_entity_ref(object, "object"))
-            edge_ids[:] = _relations_at(index, snapshot, subject, name, other, end)
+        edge_ids[:] = find(index, snapshot, end)
         claims = dict.fromkeys(claim for edge_id in edge_ids for claim in _claims_to_end(index, snapshot, edge_id, end))
         return [Invalidated(claim, end, reason, by) for claim in claims]
 

@@ -52,7 +52,7 @@ class GraphEdge(NamedTuple):
 
     @property
     def key(self) -> object:
-        """The same for the same edge, from whichever end it is found. A relation that held twice has two keys."""
+        """What identifies the edge, from whichever end it is found. A relation that held twice has two keys."""
         edge = self.relation_or_link
         return (self.source, self.target) if edge is None else (edge.id, edge.valid.start)
 

@@ -1,4 +1,4 @@
-"""`space.evaluate`: how often recall finds the expected memories, under several settings.
+"""`remanence.testing.evaluate`: how often recall finds the expected memories, under several settings.
 
 A caller names the expected memories by id, by key, or by a part of their text. Each expected value counts once, however
 many memories match it.
@@ -181,7 +181,7 @@ class Evaluation(Sequence[SettingResult]):
             yield [result.name, *means, result.mean_ms, len(result.misses), better, worse]
 
 
-def evaluate(
+def evaluate_settings(
     questions: Sequence[ExpectedAnswer],
     settings: Mapping[str, Mapping[str, Any]],
     recall_with: Callable[[Mapping[str, Any]], RecallFunction],

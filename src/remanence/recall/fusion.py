@@ -23,11 +23,11 @@ from remanence.schema import Evidence, Ranking, micros
 _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY
 _RECENCY = 0.04
-"""How much a new memory gains, relative to a very old one."""
+"""How much a new memory gains, relative to a very old one: a share of its score, chosen to order near ties only."""
 _IMPORTANCE = 0.06
 """How much a memory of importance 1 gains, relative to one of importance 0."""
 _ENDED_FACTOR = 0.95
-"""The factor for states that have ended: enough to order near ties, too."""
+"""The factor for states that have ended: enough to order near ties."""
 _FUTURE_TURN_FACTOR = 0.8
 """The factor for chat turns dated more than a day after the question. It is not zero, so that a turn with a wrong date
 is still found."""

@@ -259,7 +259,7 @@ def reembed(
         engine.close()
 
 
-def import_(
+def restore(
     path: str | Path, *, into: Space | str | Path, progress: bool | Progress = False, **opening: Any
 ) -> TransferReport:
     """Import a file that `space.admin.export` wrote into an empty space: all entries, with their ids and times.
@@ -289,7 +289,7 @@ def import_(
         >>> with remanence.open(None) as old, remanence.open(None) as new:
         ...     memory = old.add("Alice lives in Porto.")
         ...     _ = old.admin.export(file)
-        ...     _ = remanence.import_(file, into=new)
+        ...     _ = remanence.restore(file, into=new)
         ...     new.get(memory.id) == memory
         True
     """

@@ -338,15 +338,19 @@ class Space(MemoryRemoval):
         run = partial(self.remember, text_or_turns, now=now, source=source, observed_by=observed_by, progress=progress)
         return await asyncio.to_thread(run, wait=wait)
 
-    def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
-        """Record that a memory was used, so that it decays later.
+    def touch(
+        self, ids: str | Memory | Sequence[str | Memory], *, boost: bool = False, context_tags: str | Sequence[str] = ()
+    ) -> list[TouchReport]:
+        """Record that memories were used, so that they decay later.
 
         Args:
-            id: The memory or its id.
-            boost: Also increase its strength.
+            ids: The memories or their ids.
+            boost: Also increase their strength.
+            context_tags: Tags of what they were used for. A memory with other tags was used in another domain, which
+                increases its strength, too.
 
         Returns:
-            The old and the new decay score, the number of uses and the strength.
+            For each memory the old and the new decay score, the number of uses and the strength.
 
         Raises:
             NotFound: This space has no such memory, or it is hidden.
@@ -354,14 +358,14 @@ class Space(MemoryRemoval):
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
-            ...     report = space.touch(space.add("Alice lives in Porto."), boost=True)
+            ...     [report] = space.touch(space.add("Alice lives in Porto."), boost=True)
             ...     round(report.old_score, 2), round(report.new_score, 2), report.uses
             (1.0, 1.67, 1)
         """
         from remanence.upkeep.steps import decay
 
-        ids, settings = [inputs.check_memory_id(id)], self.upkeep.settings
-        return decay.touch(self._engine, self.name, ids, settings, boost=boost)[0]
+        checked_ids, context = inputs.check_one_or_more_ids(ids), inputs.check_tags(context_tags) or ()
+        return decay.touch(self._engine, self.name, checked_ids, self.upkeep.settings, context=context, boost=boost)
 
     atouch = in_thread(touch)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.errors import InvalidInput
-from remanence.graph.history import Timeline
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import key_identity
@@ -19,10 +18,9 @@ from remanence.index.engine.inputs import Moment
 from remanence.index.engine.row_filter import Include, RecallOptions, row_filter
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
-from remanence.recall.evaluation import Evaluation
 from remanence.recall.profile import Profile, build_profile
 from remanence.recall.show.recall_tables import Memories
-from remanence.schema import Entity, Memory, Window
+from remanence.schema import Memory, Window
 from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
 from remanence.space.facets.entity_facet import EntitiesView
@@ -38,7 +36,9 @@ from remanence.upkeep.steps.decay import hits_with_usage
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
 
-Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
+
+_FIRST_DAY = date(1, 1, 2)
+"""A day before every memory, in every time zone."""
 
 
 class View(PromptView):
@@ -92,7 +92,7 @@ class View(PromptView):
         """The memories that answer a question, best first, each with its reasons.
 
         Args:
-            query: The question. Without one, what passes the filters is listed, by recency, use and strength.
+            query: The question. A blank one with filters lists as `recent` does; without filters it finds nothing.
             limit: How many hits to return at most.
             during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
             history: Whether to include memories that were replaced or have expired, labelled. "auto"
@@ -189,6 +189,59 @@ class View(PromptView):
             return replace(result, hits=hits)
         receipt = None if result.receipt is None else replace(result.receipt, limit=max_hits)
         return replace(result, hits=with_reviews(hits, max_hits), receipt=receipt)
+
+    def recent(
+        self,
+        *,
+        limit: int = 10,
+        history: bool = False,
+        kinds: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
+        speaker: str | Sequence[str] | None = None,
+        conversation: str | Sequence[str] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        since: Moment | None = None,
+    ) -> Recall:
+        """The memories that were told or used last, without a question; strong ones stay longer.
+
+        Args:
+            limit: How many to return at most.
+            history: Whether to include memories that were replaced or have expired.
+            kinds: Only memories of these kinds. This and the following filters are as for `recall`.
+            tags: Only memories with all of these tags.
+            source: Only what comes from this source, or one of several.
+            speaker: Only what this person said or saw, or one of several.
+            conversation: Only turns of this conversation, or of one of several, and facts found in them.
+            meta: Only memories whose `meta` match.
+            since: Only memories stated at this moment or later.
+
+        Returns:
+            The memories as hits, the highest decay score first.
+
+        Raises:
+            InvalidInput: A filter is not valid; the message names it.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice drinks tea.", now="2026-05-01"), space.add("Bob rows.", now="2026-05-02")
+            ...     [hit.memory.text for hit in space.recent()]
+            ['Bob rows.', 'Alice drinks tea.']
+        """
+        return self.recall(
+            limit=limit,
+            history=history,
+            kinds=kinds,
+            tags=tags,
+            source=source,
+            speaker=speaker,
+            conversation=conversation,
+            meta=meta,
+            since=_FIRST_DAY if since is None else since,
+        )
+
+    arecent = in_thread(recent)
 
     def get(self, id: str | Memory) -> Memory | None:
         """The memory with this id, in the version that this view knows.
@@ -351,73 +404,6 @@ class View(PromptView):
             return build_profile(self._engine, self.name, self._position, self._moment, max_tokens, topics, shown)
 
     aprofile = in_thread(profile)
-
-    def evaluate(
-        self,
-        questions: Mapping[str, Expected] | Iterable[tuple[str, Expected] | Mapping[str, Any]],
-        settings: Mapping[str, Mapping[str, Any]] | None = None,
-        *,
-        limit: int = 10,
-        progress: bool | Progress = False,
-    ) -> Evaluation:
-        """How often `recall` finds what you expect, under several settings.
-
-        Args:
-            questions: Pairs of a question and what is expected: a memory, an id, a key, or a part of its text; or a
-                list of these. Or dicts with `question`, `expected`, and perhaps `now` and `during`.
-            settings: The options of `recall` to compare, by a name of yours: `{"usual": {}, "words":
-                {"signals": ["words"]}}`. The options `reader` and `embedder` take what `open` takes; for another
-                embedder all texts are embedded, in a copy in memory. By default the usual options are compared with
-                leaving out the reader, and each signal.
-            limit: How many hits each question may have.
-            progress: True shows a progress bar; a function is called with (done, total).
-
-        Returns:
-            For each setting R@k (the share of what is expected among the first k hits), MRR, the time of a question,
-            and the misses. It prints as a table; a notebook shows bars; `to_df()` is a data frame.
-
-        Raises:
-            InvalidInput: A question or a setting is not valid, or no memory matches what a question expects.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None, reader=None) as space:
-            ...     _ = space.add_many(["Alice drinks green tea.", "Bob lives in Porto."])
-            ...     compared = space.evaluate({"Who lives in Porto?": "Bob lives in Porto."}, {"usual": {}})
-            ...     compared["usual"].scores["R@1"][0], compared.best.name
-            (1.0, 'usual')
-        """
-        from remanence.space.comparison import compare_settings  # most programs never need it
-
-        return compare_settings(self, questions, settings, inputs.check_limit(limit), progress)
-
-    aevaluate = in_thread(evaluate)
-
-    def history(self, node: str | Memory | Entity) -> Timeline:
-        """All that ever happened to a memory or an entity, in order, with who did it and why.
-
-        Includes what `graph.timeline` leaves out: extractions, and recorded recalls that returned it.
-
-        Args:
-            node: A memory, an entity, the id of one, or a name.
-
-        Returns:
-            The events, in ledger order.
-
-        Raises:
-            NotFound: This view knows no such memory or entity.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The bridge is closed.", observed_by="Ann")
-            ...     space.forget(memory, why="it is open again")
-            ...     [(h.kind, h.actor, h.why) for h in space.history(memory)]
-            [('memory added', 'Ann', None), ('forgotten', None, 'it is open again')]
-        """
-        return self.graph._history(node)
-
-    ahistory = in_thread(history)
 
     def as_of(self, moment: Moment) -> View:
         """This space as it was known at `moment`, read-only.

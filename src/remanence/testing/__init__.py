@@ -13,8 +13,8 @@ Fakes:
     ScriptedModel    a language model that returns prepared replies
     HungModel        a language model that never answers
 
-`remanence.testing.recall_evaluation` measures recall on questions of your own. Each name is loaded when it is first
-used.
+`evaluate(space, questions)` compares settings of recall on questions of your own; `remanence.testing.recall_evaluation`
+measures recall on data sets in files. Each name is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from remanence.testing.comparison import evaluate
     from remanence.testing.fakes import FakeClock, HashingEmbedder, HungModel, ScriptedModel
     from remanence.testing.ledger_contract import LedgerContract
     from remanence.testing.port_contracts import (
@@ -49,6 +50,7 @@ _OTHER_MODULES = {
     "ScriptedModel": "fakes",
     "SharedVectorStoreContract": "vector_store_contract",
     "VectorStoreContract": "vector_store_contract",
+    "evaluate": "comparison",
 }
 """Where the names are that are not in `port_contracts`."""
 
@@ -71,6 +73,7 @@ __all__ = [
     "SummarizingExtractorContract",
     "VectorStoreContract",
     "VectorStoresContract",
+    "evaluate",
 ]
 
 

@@ -31,7 +31,7 @@ ListedStatus: TypeAlias = Literal["current", "superseded", "expired", "archived"
 """Which memories `memories` lists: those of a status, or the current ones that were promoted."""
 LISTED_STATUSES: tuple[ListedStatus, ...] = get_args(ListedStatus)
 PageStatus: TypeAlias = MemoryStatus | Literal["promoted", "unpromoted", "all"]
-"""Which memories `read_graph` lists."""
+"""Which memories `space.graph.memories` lists."""
 PAGE_STATUSES: tuple[PageStatus, ...] = (*STATUSES, "promoted", "unpromoted", "all")
 _DETAIL_COLUMNS = (
     *("text", "status", *USAGE_COLUMNS, "versions", "superseded_by", "promoted_at", "note"),

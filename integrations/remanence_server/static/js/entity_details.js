@@ -18,7 +18,7 @@ export async function entityDetails(nameOrId, signal) {
     read("/graph/relations", { node: entity.id, limit: 60 }, signal),
     read("/graph/query", { start: entity.id, relations: ["mentions"], depth: 1, limit: MEMORIES }, signal),
     read("/entities/propose", { name: entity.name, limit: 4 }, signal),
-    read("/history", { node: entity.id }, signal),
+    read("/graph/timeline", { node: entity.id }, signal),
   ]);
   const memories = around.nodes.filter((node) => node.kind === "memory");
   return [

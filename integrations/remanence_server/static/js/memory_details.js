@@ -18,7 +18,7 @@ const DISAGREEMENTS = {
 };
 
 export async function memoryDetails(id, signal) {
-  const [batch, history] = await Promise.all([ask("/memories/get", { ids: [id] }, signal), read("/history", { node: id }, signal)]);
+  const [batch, history] = await Promise.all([ask("/memories/get", { ids: [id] }, signal), read("/graph/timeline", { node: id }, signal)]);
   const details = batch.items[0] ?? null;
   const memory = details?.memory ?? history.items.map((each) => each.memory).findLast(Boolean);
   const status = details?.status ?? batch.missing[id] ?? "unknown";

@@ -248,7 +248,7 @@ class Engine:
 
     @property
     def was_forked(self) -> bool:
-        """Whether this process was forked while the engine was open. What is in memory only may be used there."""
+        """Whether this process was forked while the engine was open. An engine in memory works in both processes."""
         return os.getpid() != self._pid and self.locks.is_shared
 
     def build_index(self, space: str, open_store: OpenStore, file: Path | None) -> Index:

@@ -26,7 +26,7 @@ def is_isolated(index: Index, row: int) -> bool:
 
 
 def isolated_mask(index: Index, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The same for each of these rows."""
+    """For each of these rows, whether it has no claims and no links."""
     mask = ~index.relations.has_claims(rows)
     if not index.links.is_empty:
         unlinked = [not index.links.has_links(index.catalog.memory_of(row)) for row in rows.tolist()]

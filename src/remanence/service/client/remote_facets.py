@@ -17,7 +17,7 @@ from remanence.recall.answer import Recall
 from remanence.recall.receipts import Receipt
 from remanence.recall.show.recall_tables import RelationList
 from remanence.remember.jobs import Job
-from remanence.schema import LINK_KINDS, Change, Disagreement, Entity, Link, Memory, Relation
+from remanence.schema import Change, Disagreement, Entity, Memory, Relation
 from remanence.service.client.arguments import alias_to_json, done_by, make_request, to_list
 from remanence.service.cursors import make_cursor
 from remanence.service.endpoints import (
@@ -145,7 +145,7 @@ class RemoteGraphView(RemoteFacet, GraphView):
 
     temporal_join = done_by(graph_operations.join, GraphView.temporal_join)
     timeline = done_by(graph_operations.timeline, GraphView.timeline, Timeline)
-    read_graph = done_by(graph_operations.read_graph, GraphView.read_graph)
+    memories = done_by(graph_operations.graph_memories, GraphView.memories)
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
         given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
@@ -164,15 +164,10 @@ class RemoteGraph(RemoteGraphView, Graph):
 
     relate = done_by(graph_operations.relate, Graph.relate)
 
-    def link(self, source: Any, kind: Any, target: Any = None, **details: Any) -> Link:
-        if target is None and isinstance(kind, str) and kind in LINK_KINDS:
-            raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
-        kind, target = ("related_to", kind) if target is None else (kind, target)
-        made: Link = self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_value()
-        return made
-
+    link = done_by(graph_operations.link, Graph.link)
     declare = done_by(graph_operations.declare, Graph.declare)
     invalidate = done_by(graph_operations.invalidate, Graph.invalidate, list)
+    invalidate_edge = done_by(graph_operations.invalidate_edge, Graph.invalidate_edge, list)
     erase = done_by(graph_operations.erase_edge, Graph.erase)
 
 

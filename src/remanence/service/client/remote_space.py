@@ -12,7 +12,6 @@ import httpx
 from pydantic_core import from_json
 
 from remanence.errors import InvalidInput, NotFound
-from remanence.graph.history import Timeline
 from remanence.index.engine.inputs import child_name
 from remanence.recall.answer import Recall
 from remanence.recall.profile import Profile
@@ -168,8 +167,6 @@ class RemoteViewBase(View):
         asked = None if topics is None else topics_to_json(topics)
         made: Profile = self._read(memory_operations.profile, max_tokens=max_tokens, topics=asked).to_value()
         return made
-
-    history = done_by(memory_operations.history, View.history, Timeline)
 
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))

@@ -9,7 +9,7 @@ from typing import Any
 from remanence.errors import InvalidInput
 from remanence.service.client.arguments import done_by, ids_to_json
 from remanence.service.client.remote_facets import RemoteFacet
-from remanence.service.endpoints import memory_operations, upkeep_operations
+from remanence.service.endpoints import upkeep_operations
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
@@ -65,8 +65,6 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         self.settings.with_changes(**changes)  # raises an error if one is not valid
         return RemoteUpkeep(self._view, {**self._changes, **changes})
 
-    observe_usage = done_by(memory_operations.observe_usage, Upkeep.observe_usage)
-
     def decay(self, *, limit: int | None = None, progress: Any = False) -> DecayReport:
         return self._send(upkeep_operations.at_risk, limit=limit).to_value()
 
@@ -85,25 +83,25 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
     runs = done_by(upkeep_operations.runs, Upkeep.runs)
     expire = done_by(upkeep_operations.expire, Upkeep.expire)
 
-    def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
+    def gc(self, *, dry_run: bool = False, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)
 
     def consolidate(
-        self, mode: Any = "preview", *, dry_run: bool | None = None, clusters: Any = None, progress: Any = False
+        self, mode: Any = "apply", *, dry_run: bool = False, clusters: Any = None, progress: Any = False
     ) -> Any:
         step = step_of_mode(mode)
         ids = None if clusters is None else [cluster.id for cluster in clusters]
-        return self._request_plan(mode != "apply" if dry_run is None else dry_run, step=step, clusters=ids)
+        return self._request_plan(dry_run or mode == "preview", step=step, clusters=ids)
 
-    def promote(self, ids: Any = None, *, vault: Any = None, dry_run: bool = True, progress: Any = False) -> Any:
+    def promote(self, ids: Any = None, *, vault: Any = None, dry_run: bool = False, progress: Any = False) -> Any:
         _refuse_vault(vault)
         return self._request_plan(dry_run, step="promote", ids=None if ids is None else ids_to_json(ids))
 
-    def discover(self, *, dry_run: bool = True, progress: Any = False) -> Any:
+    def discover(self, *, dry_run: bool = False, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="discover")
 
     def run(
-        self, *, dry_run: bool = True, steps: Sequence[Any] = DEFAULT_STEPS, vault: Any = None, progress: Any = False
+        self, *, dry_run: bool = False, steps: Sequence[Any] = DEFAULT_STEPS, vault: Any = None, progress: Any = False
     ) -> Any:
         _refuse_vault(vault)
         return self._request_plan(dry_run, step="run", steps=list(steps))

@@ -105,7 +105,7 @@ def decide(space: Space, request: DecisionRequest) -> DecisionAnswer:
         space.unforget(memory)
         subject = memory
     elif request.action == "supersede":
-        subject = space.graph.link(memory, "supersedes", request.other, why=why).id
+        subject = space.graph.link(memory, "supersedes", request.other or "", why=why).id
     else:
         source = space.entities.resolve(entity)
         subject = entity if source is None else source.id

@@ -108,7 +108,7 @@ def _undo(space: Space, entry: Entry) -> None:
     elif isinstance(event, Restored):
         space.forget(event.memory, why=UNDO_REASON)
     elif isinstance(event, Linked):
-        space.graph.invalidate(event.link, why=UNDO_REASON)
+        space.graph.invalidate_edge(event.link, why=UNDO_REASON)
     else:
         space.entities.undo(entry.position, why=UNDO_REASON)
 

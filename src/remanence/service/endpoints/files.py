@@ -16,7 +16,7 @@ from remanence.ledger.codec import json_objects
 from remanence.schema import Memory
 from remanence.service.payloads.base_answers import AnswerModel
 from remanence.service.payloads.requests import FileRequest
-from remanence.space.opening import import_
+from remanence.space.opening import restore
 from remanence.space.space import Space
 from remanence.text.text import pluralize
 from remanence.transfer.import_file import is_export
@@ -71,7 +71,7 @@ def add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
 def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
     kind = request.format or _kind(path, request.name)
     if kind == "export":
-        report = import_(path, into=space)
+        report = restore(path, into=space)
         return _answer(request, "export", str(report).replace(str(path), request.name), added=report.entries)
     if kind == "text":
         paragraphs = [part.strip() for part in _PARAGRAPH_END.split(_text(path, request.name)) if part.strip()]

@@ -118,12 +118,13 @@ join = _method(
     name="join",
     past=True,
 )
-read_graph = _method(
+graph_memories = _method(
     "GET",
     "/graph/memories",
-    GraphView.read_graph,
+    GraphView.memories,
     "List the memories of a status with their relations, links and use.",
     MemoryDetailsPage,
+    name="graph_memories",
     past=True,
     status=PageStatus,
     page=Annotated[int, Field(ge=1, le=1_000_000)],
@@ -142,16 +143,7 @@ relate = _method(
 )
 
 
-@operation("POST", "/graph/link", "write", status=201)
-def link(space: Space, request: graph_requests.LinkRequest) -> LinkAnswer:
-    """Link one memory to another."""
-    return LinkAnswer.of(
-        space.graph.link(
-            request.source, request.kind, request.target, **request.provided_fields("source", "kind", "target")
-        )
-    )
-
-
+link = _method("POST", "/graph/link", Graph.link, "Link one memory to another.", LinkAnswer, "write", http_status=201)
 declare = _method(
     "POST", "/graph/declare", Graph.declare, "Declare how a predicate behaves from now on.", DoneAnswer, "write"
 )
@@ -159,7 +151,15 @@ invalidate = _method(
     "POST",
     "/graph/invalidate",
     Graph.invalidate,
-    "End a relation or a link. Views of the past still show it.",
+    "End relations or links by their subject and predicate. Views of the past still show them.",
+    EdgesAnswer,
+    "write",
+)
+invalidate_edge = _method(
+    "POST",
+    "/graph/invalidate-edge",
+    Graph.invalidate_edge,
+    "End one relation or link. Views of the past still show it.",
     EdgesAnswer,
     "write",
 )

@@ -30,9 +30,7 @@ from remanence.service.payloads.answers import (
     recall_fields,
 )
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
-from remanence.service.payloads.base_requests import Name, ReadRequest
-from remanence.service.payloads.graph_answers import HistoryEventAnswer
-from remanence.space.facets.upkeep_facet import Upkeep
+from remanence.service.payloads.base_requests import ReadRequest
 from remanence.space.space import Space
 from remanence.space.view import View
 from remanence.upkeep.steps.decay import TouchReport
@@ -155,20 +153,11 @@ erase_space = _method(
 
 touch = _method(
     "POST",
-    "/memories/{id}/touch",
-    Space.touch,
-    "Record that a memory was used, so that it decays later.",
-    TouchReport,
-    "write",
-)
-observe_usage = _method(
-    "POST",
     "/usage",
-    Upkeep.observe_usage,
-    "Record that memories were of use for something.",
+    Space.touch,
+    "Record that memories were used, so that they decay later.",
     Items[TouchReport],
     "write",
-    facet="upkeep",
 )
 
 
@@ -251,15 +240,6 @@ def get_many(space: Space, request: requests.MemoryIdsReadRequest) -> MemoryBatc
 
 count = _method(
     "GET", "/count", View.count, "Count the memories that are neither archived nor forgotten.", CountAnswer, past=True
-)
-history = _method(
-    "GET",
-    "/history",
-    View.history,
-    "List all that ever happened to a memory or an entity.",
-    Items[HistoryEventAnswer],
-    past=True,
-    node=Name,
 )
 
 

@@ -156,20 +156,20 @@ def _plan(upkeep: Upkeep, request: requests.UpkeepPreviewRequest) -> Plan:
         if getattr(request, field) is not None and request.step not in fitting:
             raise InvalidInput(f"{field} is for {' and '.join(fitting)}, not for step={request.step!r}. Leave it out.")
     if request.step == "gc":
-        return upkeep.gc(mode=request.mode, limit=request.limit)
+        return upkeep.gc(mode=request.mode, limit=request.limit, dry_run=True)
     if request.step == "promote":
-        return upkeep.promote(request.ids)
+        return upkeep.promote(request.ids, dry_run=True)
     if request.step == "discover":
-        return upkeep.discover()
+        return upkeep.discover(dry_run=True)
     if request.step == "run":
-        return upkeep.run(steps=request.steps or DEFAULT_STEPS)
+        return upkeep.run(steps=request.steps or DEFAULT_STEPS, dry_run=True)
     chosen = None
     if request.clusters is not None:
         known = {cluster.id: cluster for cluster in upkeep.clusters()}
         if missing := [cluster for cluster in request.clusters if cluster not in known]:
             raise NotFound(f"there is no cluster {missing[0]!r}. List the clusters again: they change with memories.")
         chosen = [known[cluster] for cluster in request.clusters]
-    return upkeep.consolidate("link" if request.step == "link" else "preview", dry_run=True, clusters=chosen)
+    return upkeep.consolidate("link" if request.step == "link" else "apply", dry_run=True, clusters=chosen)
 
 
 _STEP_FIELDS = {

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from remanence.index.engine.row_filter import Fraction
 from remanence.schema import DisagreementKind
 from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request
 
@@ -107,16 +106,3 @@ class DisagreementsRequest(ReadRequest):
 
     kinds: ListOf[DisagreementKind] = Field(default=["conflict"])
     memory: Name | None = Field(default=None, description="Only what disagrees with this memory.")
-
-
-class LinkRequest(Request):
-    """A link between two memories to state."""
-
-    source: str
-    kind: str = "related_to"
-    target: str
-    valid_from: str | None = None
-    valid_until: str | None = None
-    confidence: Fraction = 1.0
-    observed_by: str | None = None
-    why: str | None = None

@@ -127,7 +127,7 @@ class Admin(AdminView):
         vectors: bool = False,
         progress: bool | Progress = False,
     ) -> TransferReport:
-        """Write every ledger entry of this space to a file of JSON lines, for `remanence.import_`.
+        """Write every ledger entry of this space to a file of JSON lines, for `remanence.restore`.
 
         The file contains all that was ever learned, also forgotten and superseded memories, with both clocks. Of
         an erased memory it contains only that it existed. The file appears when it is complete.
@@ -207,7 +207,7 @@ class Admin(AdminView):
 
         Chats become turns with their times, notes and stored facts become memories. What was imported before is
         skipped, so an import can be repeated, or continued after an interruption; what changed in the source since is
-        a new version. What was forgotten here stays forgotten. For files of Remanence itself see `remanence.import_`.
+        a new version. What was forgotten here stays forgotten. For files of Remanence itself see `remanence.restore`.
 
         Args:
             source: An export of ChatGPT, Claude, Gemini or Hindsight (the zip file, its folder or the JSON file), a

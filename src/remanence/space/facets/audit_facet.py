@@ -212,7 +212,7 @@ class Audit(AuditView):
 
     arecord = in_thread(record)
 
-    def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
+    def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = False) -> Quarantine:
         """Hide everything that came from a source, and what was derived from it alone, also what comes from it later.
 
         Memories that it had superseded are current again. Nothing is deleted: `release` shows it again.
@@ -233,8 +233,8 @@ class Audit(AuditView):
             >>> with remanence.open(None) as space:
             ...     _ = space.add("Alice lives in Porto.", source="email")
             ...     _ = space.add("Alice lives in Atlantis.", source="crawler")
-            ...     preview = space.audit.quarantine("crawler")
-            ...     hidden = space.audit.quarantine("crawler", why="it lied", dry_run=False)
+            ...     preview = space.audit.quarantine("crawler", dry_run=True)
+            ...     hidden = space.audit.quarantine("crawler", why="it lied")
             ...     now = space.recall("Where does Alice live?")[0].memory.text
             ...     _ = space.audit.release(hidden)
             ...     len(preview.memories), now, space.count()

@@ -82,9 +82,7 @@ class GraphView(GraphQueries):
                 .graphml.
             start: As for `show`.
             relations: As for `show`.
-            depth: As for `show`.
-            at: As for `show`.
-            limit: As for `show`.
+            depth, at, limit: As for `show`.
 
         Returns:
             The path of the file.
@@ -117,9 +115,7 @@ class GraphView(GraphQueries):
         Args:
             start: As for `show`.
             relations: As for `show`.
-            depth: As for `show`.
-            at: As for `show`.
-            limit: As for `show`.
+            depth, at, limit: As for `show`.
 
         Returns:
             A directed graph.
@@ -151,9 +147,7 @@ class GraphView(GraphQueries):
         Args:
             start: As for `show`.
             relations: As for `show`.
-            depth: As for `show`.
-            at: As for `show`.
-            limit: As for `show`.
+            depth, at, limit: As for `show`.
 
         Returns:
             The graph.
@@ -316,8 +310,8 @@ class Graph(GraphView):
     def link(
         self,
         source: MemoryRef,
-        kind: str | MemoryRef,
-        target: MemoryRef | None = None,
+        kind: str,
+        target: MemoryRef,
         *,
         valid_from: Moment | None = None,
         valid_until: Moment | None = None,
@@ -327,14 +321,11 @@ class Graph(GraphView):
     ) -> Link:
         """Link memory `source` to memory `target`: `link(new, "supersedes", old)`.
 
-        `link(new, old)` says that they are only related.
-
         A repeated statement writes nothing. The same link stated by somebody else corroborates it.
 
         Args:
             source: The memory that the link goes out of.
-            kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes". With two
-                memories alone, the second one, and the kind is "related_to".
+            kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes".
             target: The memory that the link goes to.
             valid_from: When the link began to hold.
             valid_until: When it ended.
@@ -357,9 +348,6 @@ class Graph(GraphView):
             ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
             True
         """
-        if target is None and isinstance(kind, str) and kind in LINK_KINDS:
-            raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
-        kind, target = ("related_to", kind) if target is None else (kind, target)
         source, target = inputs.check_memory_id(source), inputs.check_memory_id(target)
         valid = inputs.check_window(valid_from, valid_until, self._engine.now())
         certainty, by = inputs.check_fraction(confidence, "confidence"), inputs.check_observer(observed_by)
@@ -404,19 +392,18 @@ class Graph(GraphView):
 
     def invalidate(
         self,
-        edge: Relation | Link | EntityRef | MemoryRef,
-        predicate: str | None = None,
+        subject: EntityRef | MemoryRef,
+        predicate: str,
         object: EntityRef | MemoryRef | None = None,
         *,
         valid_until: Moment | None = None,
         why: str | None = None,
         observed_by: str | None = None,
     ) -> list[Relation | Link]:
-        """End a relation or a link. Its ledger entry stays, so that views of the past still show it.
+        """End relations or links by their subject and predicate. Views of the past still show them.
 
         Args:
-            edge: A relation, a link, or the id of one; or, with a predicate, the subject of the relations to end, or
-                the memory that the links to end go out of.
+            subject: The entity whose relations to end, or the memory that the links to end go out of.
             predicate: The predicate of the relations, or the kind of the links, that hold at `valid_until`.
             object: Only relations to this entity, or links to this memory.
             valid_until: When it ended; None is now.
@@ -427,8 +414,8 @@ class Graph(GraphView):
             The relations or links as they hold from now on.
 
         Raises:
-            NotFound: There is no such relation or link, or none that holds at `valid_until`.
-            InvalidInput: `valid_until` is before the beginning, or `edge` is none of these.
+            NotFound: No such relation or link holds at `valid_until`.
+            InvalidInput: An argument is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -438,15 +425,52 @@ class Graph(GraphView):
             ...     str(ended.valid)
             '2025-01-01 to 2026-03-01'
         """
-        return assertions.invalidate(self._engine, self._space, edge, predicate, object, valid_until, why, observed_by)
+        return assertions.invalidate(
+            self._engine, self._space, subject, predicate, object, valid_until, why, observed_by
+        )
 
     ainvalidate = in_thread(invalidate)
+
+    def invalidate_edge(
+        self,
+        edge: Relation | Link | Edge | str,
+        *,
+        valid_until: Moment | None = None,
+        why: str | None = None,
+        observed_by: str | None = None,
+    ) -> list[Relation | Link]:
+        """End one relation or link. Views of the past still show it.
+
+        Args:
+            edge: A relation, a link, an edge of `query`, or the id of one.
+            valid_until: As for `invalidate`.
+            why: As for `invalidate`.
+            observed_by: As for `invalidate`.
+
+        Returns:
+            The relation or link as it holds from now on.
+
+        Raises:
+            NotFound: There is no such relation or link.
+            InvalidInput: `valid_until` is before the beginning, or `edge` is none of these.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     relation = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2025-01-01")
+            ...     [ended] = space.graph.invalidate_edge(relation, valid_until="2026-03-01")
+            ...     str(ended.valid)
+            '2025-01-01 to 2026-03-01'
+        """
+        return assertions.invalidate_edge(self._engine, self._space, edge, valid_until, why, observed_by)
+
+    ainvalidate_edge = in_thread(invalidate_edge)
 
     def erase(self, edge: Relation | Link | Edge | str) -> ErasureCertificate:
         """Remove a relation or a link for good, whoever has stated it: also from the past and from every file.
 
-        `invalidate` ends it and keeps the past. What memories say stays: a relation that a memory claims, too, holds
-        until that memory is erased.
+        `invalidate_edge` ends it and keeps the past. A relation that a memory claims, too, holds until that memory is
+        erased.
 
         Args:
             edge: A relation, a link, an edge of `query`, or the id of one.
@@ -466,9 +490,7 @@ class Graph(GraphView):
             ...     space.graph.erase(relation).erased_entries, len(space.graph.when("Alice", "knows"))
             ({'related': 1}, 1)
         """
-        if not isinstance(edge, Relation | Link | Edge | str):
-            raise InvalidInput(f"{edge!r} is neither a relation, a link nor the id of one.")
-        edge_id = inputs.check_text(edge if isinstance(edge, str) else edge.id, "edge")
+        edge_id = assertions.check_edge_id(edge)
         return certify(self._engine, self._space, [self._space], partial(erase_edge, self._engine, edge=edge_id))
 
     aerase = in_thread(erase)

@@ -254,8 +254,10 @@ class GraphQueries(Facet):
         until: Moment | None = None,
         relations: EdgeNames | None = None,
     ) -> Timeline:
-        """The events about a node, in ledger order: edges added, corroborated and invalidated, memories added, revised,
-        superseded, promoted, forgotten and restored, entities registered, renamed, merged and split.
+        """All that ever happened to a memory or an entity, with who did it and why.
+
+        Edges added, corroborated and invalidated; memories added, revised, superseded, promoted, forgotten and
+        restored; entities registered, renamed, merged and split; extractions, and recorded recalls with the memory.
 
         Args:
             node: The memory or entity.
@@ -280,8 +282,7 @@ class GraphQueries(Facet):
             ['edge added', 'edge invalidated']
         """
         names = edge_names(relations)
-        timeline_events = self._history(node, since, until)
-        events = Timeline(event for event in timeline_events if event.kind not in ("extracted", "served"))
+        events = self._events(node, since, until)
         if names is None:
             return events
         with self._snapshot() as (index, snapshot):
@@ -293,8 +294,8 @@ class GraphQueries(Facet):
     atimeline = in_thread(timeline)
 
     @retry_if_erased
-    def _history(self, node: NodeRef, since: Moment | None = None, until: Moment | None = None) -> Timeline:
-        """The timeline of a node, with its extractions and recorded recalls: `space.history`."""
+    def _events(self, node: NodeRef, since: Moment | None, until: Moment | None) -> Timeline:
+        """The events about a node, of edges of any name."""
         now = self._now()
         start = None if since is None else parse_moment(since, now, argument="since")
         end = None if until is None else parse_moment(until, now, argument="until")
@@ -309,7 +310,7 @@ class GraphQueries(Facet):
                 return reader.memory_history(index.catalog.memory_of(graph_node.number))
             return reader.entity_history(graph, graph_node)
 
-    def read_graph(self, status: PageStatus = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
+    def memories(self, status: PageStatus = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
         """The memories of a status, with their relations, links and use, a page at a time.
 
         They come in the order in which they were learned. Use `space.as_of(...)` for pages that do not change while
@@ -332,7 +333,7 @@ class GraphQueries(Facet):
             >>> with remanence.open(None) as space:
             ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
             ...     _ = space.graph.link(new, "supersedes", old)
-            ...     [(m.memory.text, m.links_in[0].kind) for m in space.graph.read_graph("superseded")]
+            ...     [(m.memory.text, m.links_in[0].kind) for m in space.graph.memories("superseded")]
             [('The bridge is open.', 'supersedes')]
         """
         if status not in PAGE_STATUSES:
@@ -344,7 +345,7 @@ class GraphQueries(Facet):
         found = self._read_overview(lambda overview: overview.page(status, number, count))
         return with_usage(self._engine, self._space, found, self._position, self._now())
 
-    aread_graph = in_thread(read_graph)
+    amemories = in_thread(memories)
 
     # Helpers
 

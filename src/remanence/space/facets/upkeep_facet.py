@@ -1,7 +1,7 @@
 """`space.upkeep`: each step on its own, several steps as one run, and undoing a run.
 
-Each step is planned first, and by default only planned. A plan is a value that prints as a table. Applying it
-does exactly what it says, or nothing at all if something has changed in the meantime.
+Each step is planned first, then applied; with `dry_run=True` it is only planned. A plan is a value that prints as a
+table. Applying it does exactly what it says, or nothing at all if something has changed in the meantime.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from remanence.upkeep.pipeline import DEFAULT_STEPS, Schedule, Step, UpkeepPlan,
 from remanence.upkeep.plans import AnyPlan, Plan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps import consolidation, decay, discovery, garbage_collection
+from remanence.upkeep.steps import consolidation, discovery, garbage_collection
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
-from remanence.upkeep.steps.decay import ScoredMemories, TouchReport
+from remanence.upkeep.steps.decay import ScoredMemories
 from remanence.upkeep.steps.discovery import DiscoveryPlan
 from remanence.upkeep.steps.garbage_collection import GcPlan, MissedRecallReport
 from remanence.upkeep.steps.memory_clusters import Cluster
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class Upkeep(UpkeepReports):
     """Decay, forgetting, consolidation, promotion and linking of the memories of one space.
 
-    Every step only appends to the ledger and can be undone. Methods with `dry_run` return a plan, which prints as a
-    table; they apply it only with `dry_run=False`.
+    Every step only appends to the ledger and can be undone. Methods with `dry_run` apply their plan and return
+    it; with `dry_run=True` they only return it. A plan prints as a table.
 
     Raises:
         LedgerUnavailable: From every method that writes, if another upkeep run is active. Nothing is done then.
@@ -71,28 +71,6 @@ class Upkeep(UpkeepReports):
         changed = (settings or self.settings).with_changes(**changes)
         return Upkeep(self._engine, self._space, self._position, self._now, changed)
 
-    def observe_usage(
-        self, ids: str | Memory | Sequence[str | Memory], context_tags: str | Sequence[str] = ()
-    ) -> list[TouchReport]:
-        """Record that memories were used.
-
-        Args:
-            ids: The memories or their ids.
-            context_tags: Tags of what they were used for. A memory with other tags was used in another domain,
-                which increases its strength.
-
-        Returns:
-            The old and new score of each memory.
-
-        Raises:
-            NotFound: A memory does not exist, or is forgotten.
-        """
-        memory_ids = inputs.check_one_or_more_ids(ids)
-        context = inputs.check_tags(context_tags) or ()
-        return decay.touch(self._engine, self._space, memory_ids, self.settings, context=context)
-
-    aobserve_usage = in_thread(observe_usage)
-
     def expire(self) -> list[Memory]:
         """Record which memories have expired since the last call. `recall` omits expired memories in any case.
 
@@ -106,7 +84,7 @@ class Upkeep(UpkeepReports):
     def gc(
         self,
         *,
-        dry_run: bool = True,
+        dry_run: bool = False,
         mode: Literal["forget", "archive"] | None = None,
         limit: int | None = None,
         progress: bool | Progress = False,
@@ -116,14 +94,14 @@ class Upkeep(UpkeepReports):
         `restore(plan)` or `undo(plan)` brings them back.
 
         Args:
-            dry_run: True only plans. False also applies the plan.
+            dry_run: True only plans; `apply` does what the plan says.
             mode: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
                 lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
             limit: Hide at most this many.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. With `dry_run=False` it is applied already.
+            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
 
         Raises:
             InvalidInput: `mode` or `limit` is not valid.
@@ -132,8 +110,8 @@ class Upkeep(UpkeepReports):
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     _ = space.add("It rained.", kind="episode", now="2020-01-01")
-            ...     len(space.upkeep.gc())
-            1
+            ...     len(space.upkeep.gc(dry_run=True)), len(space.upkeep.gc()), space.count()
+            (1, 1, 0)
         """
         settings = self.settings if mode is None else self.settings.with_changes(gc=mode)
         return self._step(
@@ -147,9 +125,9 @@ class Upkeep(UpkeepReports):
 
     def consolidate(
         self,
-        mode: Literal["preview", "apply", "link"] = "preview",
+        mode: Literal["apply", "link", "preview"] = "apply",
         *,
-        dry_run: bool | None = None,
+        dry_run: bool = False,
         clusters: Sequence[Cluster] | None = None,
         progress: bool | Progress = False,
     ) -> ConsolidationPlan:
@@ -158,15 +136,15 @@ class Upkeep(UpkeepReports):
         The new memory counts as told when the last of them was; `meta["merged"]["first_told"]` is when the first was.
 
         Args:
-            mode: "preview" shows what "apply" does. "link" plans to link every two of the memories instead of merging
-                them, also those that a person should review before a merge.
-            dry_run: True only plans. By default this follows from the mode: False for "apply".
+            mode: "apply" merges. "link" links every two of the memories instead of merging them, also those that a
+                person should review before a merge. "preview" is "apply" with `dry_run=True`.
+            dry_run: True only plans; `apply` does what the plan says.
             clusters: Some of the clusters that `clusters()` found, to merge regardless of what is suggested for
                 them. By default those that are similar enough and have a new memory.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. With `mode="apply"` it is applied already.
+            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
 
         Raises:
             InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
@@ -175,7 +153,7 @@ class Upkeep(UpkeepReports):
         plan = partial(
             consolidation.plan_consolidation, self._engine, settings=self.settings, step=step, clusters=clusters
         )
-        return self._step(plan, mode != "apply" if dry_run is None else dry_run, progress)
+        return self._step(plan, dry_run or mode == "preview", progress)
 
     aconsolidate = in_thread(consolidate)
 
@@ -184,7 +162,7 @@ class Upkeep(UpkeepReports):
         ids: str | Memory | Iterable[str | Memory] | None = None,
         *,
         vault: str | Path | None = None,
-        dry_run: bool = True,
+        dry_run: bool = False,
         progress: bool | Progress = False,
     ) -> PromotionPlan:
         """Promote memories that were used often or score high: `gc` will not hide them.
@@ -192,11 +170,11 @@ class Upkeep(UpkeepReports):
         Args:
             ids: Memories to promote whatever their score and uses, and no others.
             vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
-            dry_run: True only plans. False also applies the plan.
+            dry_run: True only plans; `apply` does what the plan says.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. With `dry_run=False` it is applied already.
+            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
 
         Raises:
             NotFound: A memory given by its id does not exist, or is not current.
@@ -206,7 +184,7 @@ class Upkeep(UpkeepReports):
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     code = space.add("The door code is 4711.")
-            ...     _ = space.upkeep.promote(code, dry_run=False)
+            ...     _ = space.upkeep.promote(code)
             ...     [memory.text for memory in space.memories("promoted")]
             ['The door code is 4711.']
         """
@@ -221,17 +199,17 @@ class Upkeep(UpkeepReports):
     apromote = in_thread(promote)
 
     def import_vault(
-        self, vault: str | Path | None = None, *, dry_run: bool = True, progress: bool | Progress = False
+        self, vault: str | Path | None = None, *, dry_run: bool = False, progress: bool | Progress = False
     ) -> VaultImportPlan:
         """Store what a person has edited and written in a vault. Deleted notes are only reported.
 
         Args:
             vault: The folder; by default the setting `vault`.
-            dry_run: True only plans. False also applies the plan.
+            dry_run: True only plans; `apply` does what the plan says.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. With `dry_run=False` it is applied already.
+            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
 
         Raises:
             InvalidInput: No vault is given, or there is no such folder.
@@ -250,15 +228,15 @@ class Upkeep(UpkeepReports):
 
     aimport_vault = in_thread(import_vault)
 
-    def discover(self, *, dry_run: bool = True, progress: bool | Progress = False) -> DiscoveryPlan:
+    def discover(self, *, dry_run: bool = False, progress: bool | Progress = False) -> DiscoveryPlan:
         """Link memories that are about the same entities.
 
         Args:
-            dry_run: True only plans. False also applies the plan.
+            dry_run: True only plans; `apply` does what the plan says.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. With `dry_run=False` it is applied already.
+            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
         """
         return self._step(discovery.plan_related_links, dry_run, progress)
 
@@ -267,7 +245,7 @@ class Upkeep(UpkeepReports):
     def run(
         self,
         *,
-        dry_run: bool = True,
+        dry_run: bool = False,
         steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
         progress: bool | Progress = False,
@@ -275,13 +253,13 @@ class Upkeep(UpkeepReports):
         """Several steps as one run.
 
         Args:
-            dry_run: True only plans. False also applies the plan.
+            dry_run: True only plans; `apply` does what the plan says.
             steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
             vault: A folder for the notes of promoted memories; by default the setting `vault`.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. With `dry_run=False` it is applied already.
+            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
 
         Raises:
             InvalidInput: A step is unknown.
@@ -289,7 +267,7 @@ class Upkeep(UpkeepReports):
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
-            ...     run = space.upkeep.apply(space.upkeep.run())
+            ...     run = space.upkeep.apply(space.upkeep.run(dry_run=True))
             ...     space.upkeep.undo(run)
         """
         plan = partial(pipeline.plan_steps, self._engine, settings=self.settings, steps=steps, vault=self._vault(vault))
@@ -382,7 +360,7 @@ class Upkeep(UpkeepReports):
         steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
     ) -> Schedule:
-        """Call `expire()` and `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
+        """Call `expire()` and `run()` at once and then at intervals, in a thread, until `.stop()`.
 
         Args:
             interval: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
@@ -398,7 +376,7 @@ class Upkeep(UpkeepReports):
 
         def work() -> None:
             self.expire()
-            self.run(dry_run=False, steps=steps, vault=vault)
+            self.run(steps=steps, vault=vault)
 
         schedule = Schedule(work, parse_interval(interval))
         schedule.start()

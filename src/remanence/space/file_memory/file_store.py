@@ -343,7 +343,7 @@ class FileStore:
     def _versions(self, memory: Memory) -> list[tuple[int, FileVersion]]:
         """The versions of a file with their ledger positions, those under an earlier name included."""
         versions: list[tuple[int, FileVersion]] = []
-        for event in self._view.history(memory):
+        for event in self._view.graph.timeline(memory):
             if event.kind in ("memory added", "memory revised", "restored") and isinstance(event.value, Memory):
                 file = self._file(event.value)
                 source = _details(event.value).get("renamed_from")

@@ -95,7 +95,7 @@ def _find(
         return _find_database(path, now)
     if is_export(path):
         raise InvalidInput(
-            f"{path} is an export of Remanence. Import it with remanence.import_({str(path)!r}, into=...)."
+            f"{path} is an export of Remanence. Import it with remanence.restore({str(path)!r}, into=...)."
         )
     is_packed = starts_with(path, ZIP_MAGIC) or starts_with(path, GZIP_MAGIC)
     problem = "it is not a JSON, CSV, zip, SQLite or Markdown file, or a chat of WhatsApp"

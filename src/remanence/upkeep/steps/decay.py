@@ -33,9 +33,11 @@ Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
 
 _USE_EXPONENT = 0.6
+"""The score grows with the number of uses to this power."""
 _IMPORTANCE_FACTOR = 16.0
-"""How many times longer the half-life of a memory of importance 0.9 is."""
+"""How many times longer than usual the half-life of a memory of importance `DEFINING` is."""
 _ORDINARY, DEFINING = 0.5, 0.9
+"""The importance of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that."""
 _MIN_RETENTION = 1e-9
 _HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
 """The scores below which the urgency is high, and medium. What scores the last or more is not at risk."""

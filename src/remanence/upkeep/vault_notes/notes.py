@@ -66,7 +66,7 @@ class Note:
 
     @property
     def _tags_digest(self) -> str:
-        """The same for tags in any order, and whether or not an editor puts a # before them."""
+        """A digest of the tags that depends neither on their order nor on a # that an editor puts before them."""
         return digest("\n".join(sorted({_bare(tag) for tag in self._raw_tags})))
 
     def __str__(self) -> str:

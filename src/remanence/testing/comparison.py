@@ -1,15 +1,16 @@
-"""The settings of `recall` that `evaluate` compares: each is asked of a view with that reader, embedder and options."""
+"""`remanence.testing.evaluate`: how often recall finds what you expect in a space of yours, under several settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine, LedgerPlace, close_on_error
 from remanence.index.engine.inputs import progress_bar
 from remanence.index.engine.row_filter import RecallOptions
@@ -19,24 +20,56 @@ from remanence.models.embedders import resolve_embedder
 from remanence.models.readers import SmallReader, resolve_reader
 from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.recall.answer import Recall
-from remanence.recall.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
+from remanence.recall.evaluation import Evaluation, RecallFunction, check_settings, evaluate_settings, expected_answers
 from remanence.schema import Memory
 from remanence.transfer.export_file import export
 from remanence.transfer.import_file import Importer
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-    from remanence.space.view import Expected, View
+    from remanence.space.view import View
+
+Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 
 
-def compare_settings(
+def evaluate(
     view: View,
     questions: Mapping[str, Expected] | Iterable[tuple[str, Expected] | Mapping[str, Any]],
-    settings: Mapping[str, Mapping[str, Any]] | None,
-    limit: int,
-    progress: bool | Progress,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    limit: int = 10,
+    progress: bool | Progress = False,
 ) -> Evaluation:
-    """Ask all questions under every setting. See `View.evaluate`."""
+    """How often `recall` finds what you expect, under several settings.
+
+    Args:
+        view: The space, or a view of its past. It does not change.
+        questions: Pairs of a question and what is expected: a memory, an id, a key, or a part of its text; or a
+            list of these. Or dicts with `question`, `expected`, and perhaps `now` and `during`.
+        settings: The options of `recall` to compare, by a name of yours: `{"usual": {}, "words":
+            {"signals": ["words"]}}`. The options `reader` and `embedder` take what `open` takes; for another
+            embedder all texts are embedded, in a copy in memory. By default the usual options are compared with
+            leaving out the reader, and each signal.
+        limit: How many hits each question may have.
+        progress: True shows a progress bar; a function is called with (done, total).
+
+    Returns:
+        For each setting R@k (the share of what is expected among the first k hits), MRR, the time of a question,
+        and the misses. It prints as a table; a notebook shows bars; `to_df()` is a data frame.
+
+    Raises:
+        InvalidInput: A question or a setting is not valid, or no memory matches what a question expects.
+
+    Example:
+        >>> import remanence
+        >>> from remanence.testing import evaluate
+        >>> with remanence.open(None, reader=None) as space:
+        ...     _ = space.add_many(["Alice drinks green tea.", "Bob lives in Porto."])
+        ...     compared = evaluate(space, {"Who lives in Porto?": "Bob lives in Porto."}, {"usual": {}})
+        ...     compared["usual"].scores["R@1"][0], compared.best.name
+        (1.0, 'usual')
+    """
+    inputs.check_limit(limit)
     # `limit` is the same for all: figures at different depths cannot be compared.
     options_of_recall = [field.name for field in fields(RecallOptions) if field.name != "limit"]
     options = (*options_of_recall, "reader", "embedder")
@@ -66,7 +99,7 @@ def compare_settings(
         return ask
 
     with copies, progress_bar(progress, "asking") as report_progress:
-        return evaluate(asked, compared, recall_with, limit, report_progress)
+        return evaluate_settings(asked, compared, recall_with, limit, report_progress)
 
 
 def _copy_with_embedder(view: View, embedder: Any) -> Engine:
