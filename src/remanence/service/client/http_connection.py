@@ -128,7 +128,7 @@ class Connection:
             try:
                 if not isinstance(content, bytes):
                     content.seek(0)
-                # `Client.build_request` would read the URL once more, and merge headers and cookies that there are none of.
+                # `Client.build_request` would parse the URL again, and merge headers and cookies.
                 request = httpx.Request(
                     method,
                     url,
