@@ -28,6 +28,7 @@ from remanence.adapters.chat_sessions import (
     storable_text,
     warn_of_long_texts,
 )
+from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DOCUMENT_FIELD",
     "MAX_TEXT_LENGTH",
+    "RECALL_FILTERS",
     "SELF",
     "ChangeFollower",
     "ChatSession",
@@ -67,6 +69,7 @@ __all__ = [
     "PromptMemories",
     "StoredDocument",
     "TokenCounter",
+    "check_filters",
     "check_keep",
     "check_kinds",
     "check_max_tokens",
