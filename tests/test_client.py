@@ -13,7 +13,8 @@ import pytest
 
 import remanence
 from model_replies import USER_FACTS
-from remanence import InvalidInput, NotFound, RemanenceError, Space, errors
+from remanence import InvalidInput, NotFound, RemanenceError, Space, View, errors
+from remanence.adapters import is_space, is_view
 from remanence.errors import LedgerUnavailable
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder, evaluate
@@ -200,9 +201,29 @@ async def test_async_variants(remote: Space) -> None:
     assert [each async for each in remote.amemories()] == [memory]
 
 
+def test_it_is_a_space_without_an_engine(space: Space, remote: Space) -> None:
+    """Adapters tell a space from a view of the past and from other things by its methods."""
+    spaces: list[object] = [space, remote]
+    views: list[object] = [space.as_of("2026-05-01"), remote.as_of("2026-05-01")]
+    assert [is_space(each) for each in (*spaces, *views, "space", Space)] == [True, True, False, False, False, False]
+    assert [is_view(each) for each in (*spaces, *views, "space", Space)] == [True, True, True, True, False, False]
+    assert not isinstance(remote, View)
+    assert not [part for part in (remote, remote.graph, remote.jobs, remote.upkeep) if hasattr(part, "_engine")]
+    with pytest.raises(InvalidInput, match="over a connection"):
+        remote.upkeep.start()
+
+
+def test_the_briefing_and_what_was_spent(space: Space, remote: Space) -> None:
+    """The briefing is the same, to the byte."""
+    remote.remember([{"role": "user", "content": "we live in Porto, near the river"}])
+    assert remote.briefing() == space.briefing() != ""
+    assert remote.as_of("2020-01-01").briefing() == ""
+    assert remote.jobs.spent() == space.jobs.spent()
+
+
 def test_every_method_is_there(remote: Space) -> None:
     """What is not done over a connection is a known list."""
-    not_remote = {"briefing", "spent", "show_decay", "missed_recalls", "import_vault", "start"}
+    not_remote = {"show_decay", "missed_recalls", "import_vault", "start"}
     inherited = {
         "export_okf",
         "for_prompt",

@@ -11,13 +11,18 @@ from typing import Any, get_type_hints
 
 import pytest
 
+import langchain_remanence
+import llama_index_remanence
 import remanence
-from remanence import Space, View
+from remanence import InvalidInput, Space, View
+from remanence.adapters import RECALL_FILTERS
+from remanence.adapters.recall_filters import NOT_PASSED_ON
 from remanence.index.engine.row_filter import RecallOptions, RowFilter
 from remanence.recall.receipts import CheckedOptions, Receipt
-from remanence.remember.validate import Draft
+from remanence.remember.validate import Draft, TurnDraft
 from remanence.service.client.remote_space import RemoteSpace
-from remanence.service.payloads.requests import AddRequest, ListRequest, RecallBody
+from remanence.service.payloads.requests import AddRequest, ListRequest, RecallBody, TurnRequest
+from remanence_mcp import default_tools
 
 SOURCES = Path(remanence.__file__).parent
 OPTIONS = {field.name: field.default for field in fields(RecallOptions)}
@@ -65,6 +70,39 @@ def test_lists_of_memories_have_filters_of_recall() -> None:
     assert set(ListRequest.model_fields) == filters | {"status", "as_of", "limit", "cursor"}
 
 
+def test_retrievers_take_every_filter(space: Space) -> None:
+    """All options but an exclusion list: one that is added later is taken without a change of the adapters."""
+    assert set(RECALL_FILTERS) == set(OPTIONS) - NOT_PASSED_ON
+    assert set(OPTIONS) >= NOT_PASSED_ON
+    space.add_many([{"text": "Ana drinks tea.", "trust": 0.2}, {"text": "Ana drinks milk.", "trust": 0.9}])
+
+    of_langchain = langchain_remanence.RemanenceRetriever(space=space, min_trust=0.5)
+    of_llama_index = llama_index_remanence.RemanenceRetriever(space, min_trust=0.5)
+    assert [each.page_content for each in of_langchain.invoke("What does Ana drink?")] == ["Ana drinks milk."]
+    assert [each.text for each in of_llama_index.retrieve("What does Ana drink?")] == ["Ana drinks milk."]
+    assert len(of_langchain.invoke("What does Ana drink?", min_trust=0.1)) == 2
+    with pytest.raises(InvalidInput, match="there is no filter 'trust'"):
+        llama_index_remanence.RemanenceRetriever(space, trust=0.5)
+
+
+def test_the_tool_of_mcp_has_what_is_not_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exclusion list spares the context of the model; a filter that is not on it is an argument."""
+
+    def tool(query: str, during: str | None = None, **filters: Any) -> None:
+        """A tool."""
+
+    shown = parameters(default_tools.recall)
+    assert set(RECALL_FILTERS) <= {*shown, *default_tools._NOT_IN_TOOLS}
+    assert set(RECALL_FILTERS) >= default_tools._NOT_IN_TOOLS
+    monkeypatch.setattr(default_tools, "_NOT_IN_TOOLS", default_tools._NOT_IN_TOOLS - {"min_trust"})
+    assert list(parameters(default_tools._with_filters(tool))) == ["query", "during", "min_trust"]
+
+
+def test_turns_have_the_same_fields_everywhere() -> None:
+    """What `add_turns` checks is what a request may hold."""
+    assert set(TurnRequest.model_fields) == set(TurnDraft.model_fields)
+
+
 @pytest.mark.parametrize("option", ["informative_only", "exclude_texts", "min_trust"])
 def test_a_filter_is_named_in_two_files(option: str) -> None:
     """Where it is declared and applied, and in the signature of `View.recall`; where it is used is not counted."""
@@ -75,4 +113,4 @@ def test_a_filter_is_named_in_two_files(option: str) -> None:
     }
 
     assert {"index/engine/row_filter.py", "space/view.py"} <= naming
-    assert not {path for path in naming if path.startswith(("service/", "cli/", "adapters/"))}
+    assert not {path for path in naming if path.startswith(("service/", "cli/"))}

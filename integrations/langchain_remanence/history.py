@@ -27,6 +27,7 @@ from remanence.adapters import (
     check_session_id,
     check_ttl,
     current_moment,
+    is_space,
     require_space,
     require_view,
 )
@@ -138,7 +139,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         return len(expired)
 
     def _erase_if_expired(self) -> None:
-        if isinstance(self.space, Space) and _messages_of(self.space).is_expired(self.space, self.session_id):
+        if is_space(self.space) and _messages_of(self.space).is_expired(self.space, self.session_id):
             self.erase_session(self.session_id)
 
     def stored_memories(self, last: int | None = None) -> list[Memory]:

@@ -45,6 +45,7 @@ from remanence.adapters import (
     check_max_tokens,
     check_tags,
     is_kept,
+    is_space,
     log_and_continue,
     normalize_text,
     prompt_budget,
@@ -262,7 +263,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         if turns:
             warn_of_long_texts(log, (turn["content"] for turn in turns))
             with log_and_continue(log, "remember"):
-                if self.extract and isinstance(run.space, Space):
+                if self.extract and is_space(run.space):
                     run.space.remember(turns, wait="quiet")
                 else:
                     run.space.add_turns(turns)
@@ -344,7 +345,7 @@ def _own_text(message: BaseMessage) -> str:
 
 
 def _require_space(space: object, option: str) -> Space:
-    if isinstance(space, Space):
+    if is_space(space):
         return space
     raise InvalidInput(
         f"{option}=True needs the space itself: it writes to every branch of a thread, and {space!r} separates "

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation
+from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation, create_model
 
 from langchain_remanence.documents import as_documents, recall_options, store_documents
 from remanence import View
-from remanence.adapters import in_thread, recall_distinct, require_space, require_view
+from remanence.adapters import RECALL_FILTERS, in_thread, recall_distinct, require_space, require_view
 
-_OPTIONS = {
-    *("k", "memory_tags", "as_of", "filter"),
-    *("kinds", "during", "min_score", "history", "source", "speaker", "conversation"),
-}
+_OPTIONS = {*("k", "memory_tags", "as_of", "filter"), *RECALL_FILTERS}
 """What can be set for the retriever and for a call."""
 
 
-class RemanenceRetriever(BaseRetriever):
+if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever as _Base
+else:  # what is not written out below is a field too
+    _Base = create_model("_Base", __base__=BaseRetriever, **dict.fromkeys(RECALL_FILTERS, (Any, None)))
+
+
+class RemanenceRetriever(_Base):
     """The memories of a space, or of a view of it, that answer a question.
 
     Every filter can be set here and overridden in a call: `retriever.invoke("...", k=3, during="May 2026")`.
@@ -42,6 +45,8 @@ class RemanenceRetriever(BaseRetriever):
         as_of: Answer with what was known at this moment.
         min_score: Return only hits with at least this score.
         history: Whether to return superseded and expired versions too; "auto" decides by the question.
+
+    Every other filter of `recall` is taken too, such as `min_trust`.
 
     Example:
         >>> import remanence
@@ -90,7 +95,8 @@ class RemanenceRetriever(BaseRetriever):
         settings = {name: given.get(name, getattr(self, name)) for name in _OPTIONS}
         limit, tags, moment, filter = (settings.pop(name) for name in ("k", "memory_tags", "as_of", "filter"))
         view = self.space if moment is None else self.space.as_of(moment)
-        return as_documents(recall_distinct(view, query, limit=limit, tags=tags, **recall_options(filter, **settings)))
+        asked = {name: value for name, value in settings.items() if value is not None}
+        return as_documents(recall_distinct(view, query, limit=limit, tags=tags, **recall_options(filter, **asked)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any

@@ -45,7 +45,7 @@ from langchain_remanence.store_filters import matches_filter
 from langchain_remanence.ttl_sweeper import TTLSweeper
 from remanence import InvalidInput, Space
 from remanence import open as open_space
-from remanence.adapters import check_minutes, current_moment, in_thread
+from remanence.adapters import check_minutes, current_moment, in_thread, is_space
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -135,7 +135,7 @@ class RemanenceStore(BaseStore):
         clock: Callable[[], datetime] | None = None,
         recallable: bool = False,
     ) -> None:
-        if space is not None and not isinstance(space, Space):
+        if space is not None and not is_space(space):
             raise InvalidInput(
                 f"space={space!r} is not a Space. Give remanence.open(...), or use "
                 "RemanenceStore.from_conn_string(...)."

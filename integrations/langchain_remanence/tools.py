@@ -9,10 +9,11 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
-from remanence import RemanenceError, Space
+from remanence import RemanenceError
 from remanence.adapters import (
     check_max_tokens,
     frame_or_reason,
+    is_space,
     recall_distinct,
     remember_text,
     tool_name,
@@ -35,7 +36,7 @@ class Remember(BaseModel):
 
     def run(self, space: SpaceLike) -> str:
         """Store the sentence, and the facts in it."""
-        if isinstance(space, Space):
+        if is_space(space):
             return f"Remembered as {remember_text(space, self.text, source=_SOURCE).id}."
         return f"Remembered as {space.add(self.text, source=_SOURCE).id}."
 
@@ -64,7 +65,7 @@ class Forget(BaseModel):
 
     def run(self, space: SpaceLike) -> str:
         """Hide the memory."""
-        if isinstance(space, Space):
+        if is_space(space):
             space.forget(self.memory_id, why=self.why, with_related=True)
         else:  # no facts are found in the turns of a fork
             space.forget(self.memory_id, why=self.why)
@@ -82,7 +83,7 @@ class Update(BaseModel):
 
     def run(self, space: SpaceLike) -> str:
         """Replace the memory."""
-        if isinstance(space, Space):
+        if is_space(space):
             return f"Updated: {update_memory(space, self.memory_id, self.text, source=_SOURCE).id}."
         space.forget(self.memory_id, why="it was updated")  # a fork of a thread has no links of its own
         return f"Updated: {space.add(self.text, source=_SOURCE).id}."

@@ -10,8 +10,8 @@ from uuid import UUID
 from langchain_core.runnables.config import ensure_config
 from typing_extensions import TypeIs
 
-from remanence import InvalidInput, View
-from remanence.adapters import require_space
+from remanence import InvalidInput
+from remanence.adapters import is_view, require_space
 
 if TYPE_CHECKING:
     from langchain_remanence.checkpoints import CheckpointView
@@ -102,7 +102,7 @@ def check_space_and_user(space: object, user_key: object) -> None:
             f"space={space!r} is neither a Space nor a function from a runtime to one. Open it: "
             f"remanence.open({location})."
         )
-    if isinstance(space, View):
+    if is_view(space):
         require_space(space)
     if user_key is not None and (not isinstance(user_key, str) or not user_key.strip()):
         raise InvalidInput(f"user_key={user_key!r} is not the name of a field. Give for example user_key='user_id'.")

@@ -23,7 +23,7 @@ import remanence
 from llama_index_remanence.nodes import delete_nodes, memories_of, node_id, store_documents, store_nodes, stored_node
 from llama_index_remanence.retriever import RemanenceRetriever
 from remanence import InvalidInput, Space
-from remanence.adapters import in_thread, require_space
+from remanence.adapters import RECALL_FILTERS, in_thread, require_space
 
 
 class RemanenceIndex:
@@ -200,6 +200,4 @@ _CHAT_ENGINES: dict[ChatMode, Any] = {
     ChatMode.CONTEXT: ContextChatEngine,
     ChatMode.SIMPLE: SimpleChatEngine,
 }
-_RETRIEVER_OPTIONS = tuple(
-    "similarity_top_k limit during history kinds tags source speaker conversation filters min_score".split()
-)
+_RETRIEVER_OPTIONS = ("similarity_top_k", "limit", "tags", "filters", *RECALL_FILTERS)

@@ -21,7 +21,7 @@ from llama_index_remanence.nodes import (
     stored_node,
 )
 from remanence import Hit, Recall, Space, View
-from remanence.adapters import in_thread, recall_distinct, require_space, require_view
+from remanence.adapters import check_filters, in_thread, recall_distinct, require_space, require_view
 
 
 class RemanenceRetriever(BaseRetriever):
@@ -43,6 +43,7 @@ class RemanenceRetriever(BaseRetriever):
         min_score: Return only hits with at least this score.
         callback_manager: LlamaIndex's callback manager.
         verbose: LlamaIndex's flag.
+        **others: Other filters of `recall`, such as `min_trust`.
 
     Example:
         >>> import remanence
@@ -70,7 +71,9 @@ class RemanenceRetriever(BaseRetriever):
         min_score: float | None = None,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
+        **others: Any,
     ) -> None:
+        check_filters(others)
         super().__init__(callback_manager=callback_manager, verbose=verbose)
         self._space = require_view(space)
         self._options: dict[str, Any] = {
@@ -84,6 +87,7 @@ class RemanenceRetriever(BaseRetriever):
             "conversation": conversation,
             "meta": as_recall_filter(filters),
             "min_score": min_score,
+            **others,
         }
 
     @classmethod

@@ -24,8 +24,16 @@ from uuid import uuid4
 from llama_index.core.base.llms.types import ChatMessage
 
 from llama_index_remanence.messages import message_from_json, message_to_json, record_text
-from remanence import Change, Memory, Space, View
-from remanence.adapters import ChangeFollower, ChatSession, check_rename, current_moment, require_space, storable_text
+from remanence import Change, Memory, View
+from remanence.adapters import (
+    ChangeFollower,
+    ChatSession,
+    check_rename,
+    current_moment,
+    is_space,
+    require_space,
+    storable_text,
+)
 
 if TYPE_CHECKING:
     from remanence.adapters import ErasureCertificate
@@ -310,7 +318,7 @@ class Transcript(ChangeFollower):
     def _session(self, session: str) -> _Session:
         self.catch_up(self._space)
         if self._is_expired(session):
-            if not isinstance(self._space, Space):
+            if not is_space(self._space):
                 return _Session()
             self.erase_session(session)
         return self._sessions.get(session) or _Session()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
 from remanence import InvalidInput
-from remanence.adapters import frame_or_reason, remember_text
+from remanence.adapters import RECALL_FILTERS, frame_or_reason, remember_text
 from remanence.service.endpoints import graph_operations, memory_operations
 from remanence.service.payloads import requests as ask
 from remanence_mcp.access import current_space
@@ -21,6 +23,28 @@ SOURCE = "mcp"
 _LOOK_UP = "Call `recall` first: it returns the ids."
 _HIT_FIELDS = {"id", "text", "kind", "valid_from", "valid_until", "told_at", "tags", "source", "observed_by"}
 AsOf = Annotated[str | None, Field(description="Answer with what was known then, for example '2026-05-01'")]
+
+
+_NOT_IN_TOOLS = {"history", "min_score", "kinds", "source", "speaker", "conversation", "informative_only", "since"} | {
+    *("min_trust", "without")
+}
+"""Filters of `recall` that the model is not told of, to spare its context. Any other is an argument of the tool."""
+
+
+def _with_filters(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a tool the filters of `recall` that it does not spell out, in place of its keyword arguments."""
+    signature = inspect.signature(tool, eval_str=True)
+    *declared, _ = signature.parameters.values()
+    spelled = {*_NOT_IN_TOOLS, *(parameter.name for parameter in declared)}
+    filters = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=Annotated[field.annotation, field]
+        )
+        for name, field in ask.RecallBody.model_fields.items()
+        if name in RECALL_FILTERS and name not in spelled
+    ]
+    tool.__signature__ = signature.replace(parameters=[*declared, *filters])  # type: ignore[attr-defined]
+    return tool
 
 
 @TOOLS.tool("Remember", writes=True)
@@ -46,6 +70,7 @@ def remember(
 
 
 @TOOLS.tool("Recall")
+@_with_filters
 def recall(
     query: Annotated[str, Field(description="What to look up, as a question or in a few words")],
     limit: Annotated[int, Field(ge=1, le=50, description="How many memories to return at most")] = 5,
@@ -59,12 +84,14 @@ def recall(
         float | None, Field(gt=0, le=3_600, description="Seconds after which the hits are ranked by the signals alone")
     ] = None,
     max_tokens: MaxTokens = 1_000,
+    **filters: Any,
 ) -> CallToolResult:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
     sources. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
     if nothing that is known answers the question."""
-    filters: dict[str, Any] = {"during": during, "tags": tags, "as_of": as_of}
-    request = ask.RecallBody(query=query, limit=limit, reader=reader, deadline=deadline, **filters)
+    request = ask.RecallBody(
+        query=query, limit=limit, during=during, tags=tags, as_of=as_of, reader=reader, deadline=deadline, **filters
+    )
     answer = memory_operations.recall(current_space(), request)
     hits = [
         hit.memory.model_dump(include=_HIT_FIELDS)

@@ -41,6 +41,7 @@ SpaceSegment = Annotated[
 BODY = "arguments"
 """The parameter of an endpoint that is the body, or the query of a GET."""
 _RECALLS = ("recall", "replay")
+_OFTEN = ("recall", "memories", "remember", "turns")
 _REASONS = {
     400: "The request is not valid HTTP",
     401: "The token is missing or not valid",
@@ -74,7 +75,7 @@ class OperationRoute(APIRoute):
         access = OPERATIONS[self.name].access
 
         async def authorized(request: Request) -> Response:
-            authorize(request, request.path_params["space"], access)
+            request.state.authorized = authorize(request, request.path_params["space"], access)
             return await handle(request)
 
         return authorized
@@ -84,8 +85,7 @@ class OperationRoute(APIRoute):
 def operation_routes() -> Sequence[BaseRoute]:
     """The routes of all operations. They are made once: each takes its state from the application of its request."""
     router = APIRouter()
-    # Paths without a name in braces come first: /memories/find is not an id of a memory.
-    for operation in sorted(OPERATIONS.values(), key=lambda declared: "{" in declared.path):
+    for operation in sorted(OPERATIONS.values(), key=_place):
         router.add_api_route(
             PREFIX + operation.path,
             _endpoint(operation),
@@ -101,6 +101,11 @@ def operation_routes() -> Sequence[BaseRoute]:
             openapi_extra=None if operation.method == "GET" else {"parameters": [_KEY_PARAMETER]},
         )
     return tuple(router.routes)
+
+
+def _place(operation: Operation[Any, Any]) -> tuple[bool, bool]:
+    """What is asked for most is matched first, and /memories/find is not an id of a memory."""
+    return operation.path.split("/")[1] not in _OFTEN, "{" in operation.path
 
 
 _KEY_PARAMETER = {
@@ -131,7 +136,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
     async def endpoint(
         *, request: Request, space: str, arguments: requests.Request | None = None, **path: str
     ) -> Response:
-        state, caller, name = authorize(request, space, operation.access)
+        state, caller, name = request.state.authorized
         asked = _request(operation, arguments, path)
 
         def work() -> bytes:

@@ -28,6 +28,7 @@ from remanence.adapters.chat_sessions import (
     storable_text,
     warn_of_long_texts,
 )
+from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
@@ -44,6 +45,7 @@ from remanence.space.for_prompt import (
     recall_distinct,
     recall_for_prompt,
 )
+from remanence.space.protocols import is_space, is_view
 from remanence.text.framing import TokenCounter, estimate_tokens, frame_or_reason, is_frame, shorten_frame, strip_frames
 from remanence.text.text import normalize_text, pluralize
 
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DOCUMENT_FIELD",
     "MAX_TEXT_LENGTH",
+    "RECALL_FILTERS",
     "SELF",
     "ChangeFollower",
     "ChatSession",
@@ -66,6 +69,7 @@ __all__ = [
     "PromptMemories",
     "StoredDocument",
     "TokenCounter",
+    "check_filters",
     "check_keep",
     "check_kinds",
     "check_max_tokens",
@@ -84,6 +88,8 @@ __all__ = [
     "in_thread",
     "is_frame",
     "is_kept",
+    "is_space",
+    "is_view",
     "lazy_getattr",
     "log_and_continue",
     "normalize_text",
@@ -232,7 +238,7 @@ def current_moment(view: View) -> datetime:
 
 def storage_key(view: View) -> object:
     """Return an object that is the same for all spaces that were opened together, as a weak key for a cache."""
-    return view._engine
+    return view._storage
 
 
 def require_view(value: object) -> View:
@@ -246,9 +252,7 @@ def require_view(value: object) -> View:
         Traceback (most recent call last):
         remanence.errors.InvalidInput: space='m' is of type str, not a space. Open it: remanence.open('m').
     """
-    from remanence.space.view import View  # here, as it loads the engine
-
-    if isinstance(value, View):
+    if is_view(value):
         return value
     location = repr(str(value)) if isinstance(value, str | os.PathLike) else "'./memory'"
     raise InvalidInput(
@@ -262,9 +266,7 @@ def require_space(view: object) -> Space:
     Raises:
         InvalidInput: It is a view of the past, or no space at all.
     """
-    from remanence.space.space import Space  # here, as it loads the engine
-
-    if isinstance(view, Space):
+    if is_space(view):
         return view
     require_view(view)
     raise InvalidInput(f"{view!r} is a view of the past and cannot be written to. Use the space.")

@@ -461,6 +461,11 @@ class View(PromptView):
         """The same view of a space of this name in another engine."""
         return View(engine, self.name, self._moment)
 
+    @property
+    def _storage(self) -> object:
+        """The same object for all spaces that were opened together."""
+        return self._engine
+
     def _position_of(self, space: str, index: Index) -> int:
         if self._moment is None:
             return index.catalog.position

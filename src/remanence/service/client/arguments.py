@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import update_wrapper
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -18,6 +18,7 @@ from remanence.text.text import truncate
 
 AnyRequest = TypeVar("AnyRequest", bound=Request)
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
 
 
 def to_json(value: Any) -> Any:
@@ -82,6 +83,40 @@ def done_by(operation: Operation[Any, Any], method: _Method, into: Callable[[Any
         return value if into is None else into(value)
 
     return cast(_Method, update_wrapper(call, method))
+
+
+def like(local: type, *here: str, **facets: Callable[[Any], Any]) -> Callable[[_Class], _Class]:
+    """Give a class of the client the methods of a local one that it has not.
+
+    Those that `here` names are the local ones, since they only call others, as are the variants for asyncio. `facets`
+    are made of the space. Any other method cannot be done over a connection.
+    """
+
+    def complete(own: _Class) -> _Class:
+        for name, facet in facets.items():
+            setattr(own, name, property(facet, doc=getattr(local, name).__doc__))
+        for name in (*dir(local), *here):
+            value = inspect.getattr_static(local, name)
+            if any(name in vars(each) for each in own.__mro__[:-1]):
+                mine = inspect.getattr_static(own, name)
+                if inspect.isfunction(mine) and mine.__doc__ is None:
+                    mine.__doc__ = value.__doc__
+            elif name in here or (name.startswith("a") and hasattr(local, name[1:])):
+                setattr(own, name, value)
+            elif not name.startswith("_"):
+                setattr(own, name, _refused(value))
+        return own
+
+    return complete
+
+
+def _refused(method: Callable[..., Any]) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **options: Any) -> NoReturn:
+        raise InvalidInput(
+            "this cannot be done over a connection. Open the folder itself for it: remanence.open('./memory')."
+        )
+
+    return cast("Callable[..., NoReturn]", update_wrapper(refuse, method))
 
 
 def to_list(value: Any) -> Any:

@@ -98,9 +98,7 @@ class Connection:
 
     def _new_client(self) -> httpx.Client:
         try:
-            return httpx.Client(
-                transport=self._transport, verify=ssl.create_default_context(), headers=self._headers, timeout=None
-            )
+            return httpx.Client(transport=self._transport, verify=ssl.create_default_context(), timeout=None)
         except (ImportError, ValueError, httpx.InvalidURL) as error:
             raise InvalidInput(
                 f"the proxy of the environment cannot be used ({error}). Name another one in HTTP_PROXY, or let "
@@ -130,8 +128,14 @@ class Connection:
             try:
                 if not isinstance(content, bytes):
                     content.seek(0)
-                request = self._client.build_request(
-                    method, url, params=asked, content=content, headers=headers, timeout=timeout
+                # `Client.build_request` would parse the URL again, and merge headers and cookies.
+                request = httpx.Request(
+                    method,
+                    url,
+                    params=asked or None,
+                    content=content,
+                    headers={**self._headers, **(headers or {})},
+                    extensions={"timeout": httpx.Timeout(timeout).as_dict()},
                 )
                 response = self._client.send(request, stream=True)
                 try:

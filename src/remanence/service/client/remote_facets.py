@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.entity_map import EntityMap
@@ -18,7 +19,7 @@ from remanence.recall.receipts import Receipt
 from remanence.recall.show.recall_tables import RelationList
 from remanence.remember.jobs import Job
 from remanence.schema import Change, Disagreement, Entity, Memory, Relation
-from remanence.service.client.arguments import alias_to_json, done_by, make_request, to_list
+from remanence.service.client.arguments import alias_to_json, done_by, like, make_request, to_list
 from remanence.service.cursors import make_cursor
 from remanence.service.endpoints import (
     admin_operations,
@@ -41,40 +42,41 @@ from remanence.space.facets.entity_facet import (
     Revision,
     SimilarEntity,
 )
-from remanence.space.facets.facet import Facet
 from remanence.space.facets.graph_facet import Graph, GraphView
 from remanence.space.facets.job_facet import Jobs
 from remanence.transfer.imports.importing import ImportReport
 from remanence.transfer.overview import ListedStatus
 
 if TYPE_CHECKING:
-    from remanence.service.client.remote_space import RemoteSpace, RemoteViewBase
+    from remanence.service.client.remote_space import RemoteSpace
 
 
-class RemoteFacet(Facet):
+class RemoteFacet:
     """A facet whose methods are done by a server."""
 
-    def __init__(self, view: RemoteViewBase) -> None:
+    def __init__(self, view: Any) -> None:
         self._view = view
         self._space = view.name
         self._now = view._now
 
-    @property
-    def _engine(self) -> Any:
-        return self._view._engine  # raises an error: what is not written here cannot be done over a connection
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._space!r}>"
 
     def _read(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        return self._view._read(operation, **arguments)
+        answer: AnswerT = self._view._read(operation, **arguments)
+        return answer
 
     def _call(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        return self._view._call(operation, **arguments)
+        answer: AnswerT = self._view._call(operation, **arguments)
+        return answer
 
     def _send(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        request = make_request(operation.request, **arguments)
-        return self._view._connection.call(operation, self._space, request)
+        answer: AnswerT = self._view._send(operation, **arguments)
+        return answer
 
 
-class RemoteEntitiesView(RemoteFacet, EntitiesView):
+@like(EntitiesView)
+class RemoteEntitiesView(RemoteFacet):
     """The entities of a remote space at the moment of one view."""
 
     def resolve(self, alias: Any, at: Any = None) -> Entity | None:
@@ -101,7 +103,8 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
         return tuple(self._read(entity_operations.propose, name=name, limit=limit).to_value())
 
 
-class RemoteEntities(RemoteEntitiesView, Entities):
+@like(Entities)
+class RemoteEntities(RemoteEntitiesView):
     """The entities of a remote space as they are now."""
 
     def register(
@@ -125,7 +128,11 @@ class RemoteEntities(RemoteEntitiesView, Entities):
         return made
 
 
-class RemoteGraphView(RemoteFacet, GraphView):
+_PICTURES = ("show", "save", "to_igraph", "to_networkx", "show_timeline", "save_timeline")
+
+
+@like(GraphView, *_PICTURES)
+class RemoteGraphView(RemoteFacet):
     """The graph of a remote space at the moment of one view. Pictures are drawn here."""
 
     query = done_by(graph_operations.query, GraphView.query)
@@ -159,7 +166,8 @@ class RemoteGraphView(RemoteFacet, GraphView):
         return self._read(graph_operations.list_relations, limit=10_000).to_value()
 
 
-class RemoteGraph(RemoteGraphView, Graph):
+@like(Graph)
+class RemoteGraph(RemoteGraphView):
     """The graph of a remote space as it is now."""
 
     relate = done_by(graph_operations.relate, Graph.relate)
@@ -171,13 +179,21 @@ class RemoteGraph(RemoteGraphView, Graph):
     erase = done_by(graph_operations.erase_edge, Graph.erase)
 
 
-class RemoteJob(Job):
+@like(Job, "__repr__", "problem", "usage", "_finished_state")
+@dataclass(frozen=True)
+class RemoteJob:
     """A job of a server."""
+
+    if TYPE_CHECKING:
+        _finished_state: ClassVar[Any]
+
+    id: str
+    space: str
+    _space: RemoteSpace
 
     @classmethod
     def of(cls, space: RemoteSpace, answer: Any) -> RemoteJob:
-        view: Any = space
-        return cls(answer.id, answer.space, view)
+        return cls(answer.id, answer.space, space)
 
     @property
     def status(self) -> str:
@@ -205,38 +221,33 @@ class RemoteJob(Job):
     def _answer(self) -> Any:
         return self._space._send(memory_operations.get_job, id=self.id)
 
-    @property
-    def _space(self) -> RemoteSpace:
-        space: Any = self._engine
-        return space  # type: ignore[no-any-return]
 
-
-class RemoteJobs(RemoteFacet, Jobs):
+@like(Jobs, "__iter__")
+class RemoteJobs(RemoteFacet):
     """The jobs of a remote space. The server does them."""
 
-    def list(self, status: str | None = None) -> list[Job]:
-        jobs: list[Job] = []
+    def list(self, status: str | None = None) -> list[RemoteJob]:
+        jobs: list[RemoteJob] = []
         cursor = None
         while True:
             page = self._send(memory_operations.list_jobs, status=status, cursor=cursor)
-            jobs += [RemoteJob.of(self._remote_space, job) for job in page.items]
+            jobs += [RemoteJob.of(self._view, job) for job in page.items]
             cursor = page.next_cursor
             if cursor is None:
                 return jobs
 
-    def get(self, id: str) -> Job:
-        return RemoteJob.of(self._remote_space, self._send(memory_operations.get_job, id=id))
+    def get(self, id: str) -> RemoteJob:
+        return RemoteJob.of(self._view, self._send(memory_operations.get_job, id=id))
 
     def run_due(self) -> int:
         """Nothing: the server does its jobs itself."""
         return 0
 
-    @property
-    def _remote_space(self) -> Any:
-        return self._view
+    spent = done_by(memory_operations.spent, Jobs.spent)
 
 
-class RemoteAuditView(RemoteFacet, AuditView):
+@like(AuditView)
+class RemoteAuditView(RemoteFacet):
     """Replaying recalls and listing changes of a remote space."""
 
     def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Any = None) -> Recall:
@@ -260,7 +271,8 @@ class RemoteAuditView(RemoteFacet, AuditView):
     pending_erasures = done_by(admin_operations.pending_erasures, AuditView.pending_erasures)
 
 
-class RemoteAudit(RemoteAuditView, Audit):
+@like(Audit)
+class RemoteAudit(RemoteAuditView):
     """Recording recalls of a remote space, and quarantine."""
 
     def record(self, recall: Recall) -> Receipt:
@@ -277,7 +289,8 @@ class RemoteAudit(RemoteAuditView, Audit):
     quarantines = done_by(upkeep_operations.quarantines, Audit.quarantines)
 
 
-class RemoteAdminView(RemoteFacet, AdminView):
+@like(AdminView)
+class RemoteAdminView(RemoteFacet):
     """A remote space in numbers."""
 
     @property
@@ -288,7 +301,7 @@ class RemoteAdminView(RemoteFacet, AdminView):
     stats = done_by(admin_operations.stats, AdminView.stats)
 
     def _unembedded(self) -> int:
-        unembedded: int = self.stats().unembedded
+        unembedded: int = self._read(admin_operations.stats).unembedded
         return unembedded
 
     def _space_names(self) -> list[str]:
@@ -296,7 +309,8 @@ class RemoteAdminView(RemoteFacet, AdminView):
         return names
 
 
-class RemoteAdmin(RemoteAdminView, Admin):
+@like(Admin, "export_okf")
+class RemoteAdmin(RemoteAdminView):
     """Maintenance of a remote space. Files are those of this machine."""
 
     def check(self) -> dict[str, str]:
@@ -325,7 +339,8 @@ class RemoteAdmin(RemoteAdminView, Admin):
         return file_path
 
     def _listed(self, status: ListedStatus) -> Iterable[Memory]:
-        return self._view.memories(status)
+        listed: Iterable[Memory] = self._view.memories(status)
+        return listed
 
     def import_from(self, source: Any, *, progress: Any = False, **options: Any) -> Any:
         """Send a file to the server, and import it there: also an export of Remanence, a text or JSON lines."""

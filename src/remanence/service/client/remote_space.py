@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import httpx
 from pydantic_core import from_json
@@ -19,7 +19,7 @@ from remanence.recall.show.recall_tables import Memories
 from remanence.recall.topics import topics_to_json
 from remanence.remember import validate
 from remanence.schema import Memory
-from remanence.service.client.arguments import done_by, id_to_json, ids_to_json, make_request, to_json, to_list
+from remanence.service.client.arguments import done_by, id_to_json, ids_to_json, like, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
 from remanence.service.client.remote_facets import (
     RemoteAdmin,
@@ -28,7 +28,6 @@ from remanence.service.client.remote_facets import (
     RemoteAuditView,
     RemoteEntities,
     RemoteEntitiesView,
-    RemoteFacet,
     RemoteGraph,
     RemoteGraphView,
     RemoteJob,
@@ -40,13 +39,6 @@ from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
 from remanence.service.payloads.answers import make_recall
-from remanence.space.facets.admin_facet import Admin, AdminView
-from remanence.space.facets.audit_facet import Audit, AuditView
-from remanence.space.facets.entity_facet import Entities, EntitiesView
-from remanence.space.facets.facet import Facet
-from remanence.space.facets.graph_facet import Graph, GraphView
-from remanence.space.facets.job_facet import Jobs
-from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
 from remanence.space.view import View
 from remanence.text.temporal import parse_moment
@@ -68,7 +60,17 @@ def same_signature_as(method: Callable[..., Any]) -> Callable[[_Method], _Method
     return apply
 
 
-class RemoteViewBase(View):
+if TYPE_CHECKING:  # a type checker sees the methods of the local classes, with their signatures
+    from remanence.space.space import Space as _Space
+    from remanence.space.view import View as _View
+else:
+    _View = _Space = object
+
+
+@like(
+    View, "for_prompt", entities=RemoteEntitiesView, graph=RemoteGraphView, audit=RemoteAuditView, admin=RemoteAdminView
+)
+class RemoteViewBase(_View):
     """Reading a space of a server, now or as of a moment."""
 
     _connection: Connection
@@ -78,10 +80,12 @@ class RemoteViewBase(View):
         self._now = self._server_now
 
     @property
-    def _engine(self) -> NoReturn:
-        raise InvalidInput(
-            "this cannot be done over a connection. Open the folder itself for it: remanence.open('./memory')."
-        )
+    def name(self) -> str:
+        return self._space
+
+    @property
+    def _storage(self) -> object:
+        return self._connection
 
     def __repr__(self) -> str:
         moment = "" if self._moment is None else f" as of {self._moment.isoformat()}"
@@ -168,11 +172,10 @@ class RemoteViewBase(View):
         made: Profile = self._read(memory_operations.profile, max_tokens=max_tokens, topics=asked).to_value()
         return made
 
+    briefing = done_by(memory_operations.briefing, View.briefing)
+
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
-
-    def _facet(self, facet: type[Any]) -> Any:
-        return _FACETS[facet](self)
 
 
 class RemoteView(RemoteViewBase):
@@ -182,7 +185,17 @@ class RemoteView(RemoteViewBase):
         self._set_up(connection, name, moment)
 
 
-class RemoteSpace(RemoteViewBase, Space):
+@like(
+    Space,
+    *("__enter__", "__exit__", "__aenter__", "__aexit__"),
+    entities=RemoteEntities,
+    graph=RemoteGraph,
+    audit=RemoteAudit,
+    admin=RemoteAdmin,
+    jobs=RemoteJobs,
+    upkeep=RemoteUpkeep,
+)
+class RemoteSpace(RemoteViewBase, _Space):
     """A space of a server, with the methods of `Space`. `remanence.connect` makes one."""
 
     def __init__(self, connection: Connection, name: str, *, root: bool = False) -> None:
@@ -250,20 +263,6 @@ class RemoteSpace(RemoteViewBase, Space):
     def close(self) -> None:
         if self._root:
             self._connection.close()
-
-
-_FACETS: dict[type[Facet], type[RemoteFacet]] = {
-    EntitiesView: RemoteEntitiesView,
-    Entities: RemoteEntities,
-    GraphView: RemoteGraphView,
-    Graph: RemoteGraph,
-    AuditView: RemoteAuditView,
-    Audit: RemoteAudit,
-    AdminView: RemoteAdminView,
-    Admin: RemoteAdmin,
-    Jobs: RemoteJobs,
-    Upkeep: RemoteUpkeep,
-}
 
 
 def connect(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.service.client.arguments import done_by, ids_to_json
+from remanence.service.client.arguments import done_by, ids_to_json, like
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.endpoints import upkeep_operations
 from remanence.space.facets.upkeep_facet import Upkeep
@@ -46,7 +46,8 @@ class RemotePlan(Plan):
         return self.text
 
 
-class RemoteUpkeep(RemoteFacet, Upkeep):
+@like(Upkeep, "start")
+class RemoteUpkeep(RemoteFacet):
     """Upkeep of a remote space."""
 
     def __init__(self, view: Any, changes: dict[str, Any] | None = None) -> None:
@@ -59,7 +60,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         found = self._send(upkeep_operations.settings).settings
         return UpkeepSettings(**{**found, **self._changes})
 
-    def with_settings(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
+    def with_settings(self, settings: UpkeepSettings | None = None, **changes: Any) -> RemoteUpkeep:
         if settings is not None:
             raise InvalidInput("give the settings to change by name; the others are those of the server.")
         self.settings.with_changes(**changes)  # raises an error if one is not valid

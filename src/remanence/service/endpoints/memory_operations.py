@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from remanence.errors import InvalidInput, NotFound
 from remanence.index.engine import inputs
@@ -12,7 +14,7 @@ from remanence.recall.answer import Recall
 from remanence.recall.receipts import Receipt
 from remanence.recall.topics import named_topics
 from remanence.remember.jobs import Job
-from remanence.schema import Hit
+from remanence.schema import Hit, TokenUsage
 from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.operation import method_operation, operation, view_of
 from remanence.service.payloads import requests
@@ -27,10 +29,12 @@ from remanence.service.payloads.answers import (
     ProfileAnswer,
     RecallAnswer,
     SpacesAnswer,
+    TextAnswer,
     recall_fields,
 )
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
 from remanence.service.payloads.base_requests import ReadRequest
+from remanence.space.facets.job_facet import Jobs
 from remanence.space.space import Space
 from remanence.space.view import View
 from remanence.upkeep.steps.decay import TouchReport
@@ -92,6 +96,16 @@ def list_jobs(space: Space, request: requests.JobsRequest) -> JobPage:
     end = start + request.limit
     next_cursor = make_cursor("jobs", end) if end < len(every) else None
     return JobPage(items=[job_answer(job) for job in every[start:end]], next_cursor=next_cursor)
+
+
+spent = _method(
+    "GET",
+    "/jobs/spent",
+    Jobs.spent,
+    "Count the calls of the language model for facts on a day, and their tokens.",
+    TokenUsage,
+    facet="jobs",
+)
 
 
 @operation("GET", "/jobs/{id}")
@@ -250,6 +264,16 @@ def profile(space: Space, request: requests.ProfileRequest) -> ProfileAnswer:
     return ProfileAnswer.of(view_of(space, request).profile(max_tokens=request.max_tokens, topics=topics))
 
 
+briefing = _method(
+    "GET",
+    "/briefing",
+    View.briefing,
+    "Return the profile as a block for the start of a prompt.",
+    TextAnswer,
+    past=True,
+    slow=True,
+    max_tokens=Annotated[int, Field(ge=1, le=100_000)],
+)
 spaces_below = _method(
     "GET",
     "/spaces",

@@ -14,6 +14,7 @@ from remanence.recall.receipts import Exposure, Receipt
 from remanence.schema import Change, Disagreement, ErasureCertificate, Evidence, Hit, TokenUsage
 from remanence.service.payloads.base_answers import (
     AnswerModel,
+    AnswerT,
     LinkAnswer,
     MemoryAnswer,
     ReceiptFields,
@@ -279,30 +280,33 @@ class ExposureAnswer(AnswerModel):
         return Exposure(**self.values() | {"receipt": Receipt.from_dict(self.receipt)})
 
 
-class CountAnswer(AnswerModel):
+class SingleAnswer(AnswerModel):
+    """An answer with one field, which stands for that value."""
+
+    @classmethod
+    def of(cls: type[AnswerT], value: object) -> AnswerT:
+        return cls.model_validate(dict.fromkeys(cls.model_fields, value))
+
+    def to_value(self) -> Any:
+        return next(iter(self))[1]
+
+
+class CountAnswer(SingleAnswer):
     """How many."""
 
     count: int
 
-    @classmethod
-    def of(cls, value: object) -> CountAnswer:
-        return cls.model_validate({"count": value})
 
-    def to_value(self) -> int:
-        return self.count
-
-
-class SpacesAnswer(AnswerModel):
+class SpacesAnswer(SingleAnswer):
     """The full names of spaces."""
 
     spaces: list[str]
 
-    @classmethod
-    def of(cls, value: object) -> SpacesAnswer:
-        return cls.model_validate({"spaces": value})
 
-    def to_value(self) -> list[str]:
-        return self.spaces
+class TextAnswer(SingleAnswer):
+    """A text; "" if there is nothing to say."""
+
+    text: str
 
 
 class DoneAnswer(AnswerModel):

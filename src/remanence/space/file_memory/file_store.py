@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from remanence.errors import InvalidInput, NotFound
-from remanence.index.engine.engine import Engine
 from remanence.index.engine.inputs import Moment
 from remanence.schema import Memory
+from remanence.space.protocols import is_space
 from remanence.space.space import Space
 from remanence.space.view import View
 from remanence.text.text import truncate
@@ -32,7 +32,7 @@ _BLANK = "(a file without text)"
 MAX_PATH_LENGTH = 480
 """The most characters of a path below the root: with a prefix it is the key of a memory."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
-_LOCKS: WeakKeyDictionary[Engine, dict[str, Any]] = WeakKeyDictionary()
+_LOCKS: WeakKeyDictionary[object, dict[str, Any]] = WeakKeyDictionary()
 _LOCKS_LOCK = threading.Lock()
 Encoding = Literal["utf-8", "base64"]
 
@@ -147,7 +147,7 @@ class FileStore:
     """
 
     def __init__(self, space: Space, *, root: str = "/memories", recallable: bool = False) -> None:
-        if not isinstance(space, Space):
+        if not is_space(space):
             raise InvalidInput(f"space={space!r} is not a space. Open one: remanence.open('./memory').")
         self.root = Root.parse(root)
         self._view: View = space if recallable else space.child(_CHILD)
@@ -386,7 +386,7 @@ class FileStore:
         return relative
 
     def _space(self) -> Space:
-        if isinstance(self._view, Space):
+        if is_space(self._view):
             return self._view
         raise InvalidInput(f"{self._view!r} is a view of the past and cannot be written to. Use the space.")
 
@@ -405,7 +405,7 @@ class FileStore:
 
 def _lock_of(view: View) -> Any:
     with _LOCKS_LOCK:
-        locks = _LOCKS.setdefault(view._engine, {})
+        locks = _LOCKS.setdefault(view._storage, {})
         return locks.setdefault(view.name, threading.RLock())
 
 

@@ -1,0 +1,38 @@
+"""Which options of a recall an adapter passes on: all but those named here, so that a new filter needs no adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from remanence.errors import InvalidInput
+from remanence.index.engine.row_filter import RecallOptions
+
+NOT_PASSED_ON = frozenset(
+    {
+        *("limit", "tags", "meta"),  # frameworks have names of their own for them
+        *("context", "exclude_texts", "vector", "now"),  # of one call
+        *("include", "signals", "weights", "reader", "deadline"),  # how is searched, and not for what
+    }
+)
+"""Options of `recall` that are no filter of a retriever."""
+RECALL_FILTERS = tuple(field.name for field in fields(RecallOptions) if field.name not in NOT_PASSED_ON)
+"""The filters of a retriever, by their names in `recall`."""
+
+
+def check_filters(given: Mapping[str, Any], *others: str) -> None:
+    """Refuse an option that is neither a filter of `recall` nor one of the `others`.
+
+    Raises:
+        InvalidInput: There is one.
+
+    Example:
+        >>> check_filters({"during": "May 2026", "k": 3}, "k")
+        >>> check_filters({"kind": "episode"})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        remanence.errors.InvalidInput: there is no filter 'kind'. Give one of conversation, during, history, ...
+    """
+    known: Iterable[str] = {*RECALL_FILTERS, *others}
+    if unknown := sorted(given.keys() - known):
+        raise InvalidInput(f"there is no filter {unknown[0]!r}. Give one of {', '.join(sorted(known))}.")
