@@ -210,7 +210,7 @@ def test_it_is_a_space_without_an_engine(space: Space, remote: Space) -> None:
     assert not isinstance(remote, View)
     assert not [part for part in (remote, remote.graph, remote.jobs, remote.upkeep) if hasattr(part, "_engine")]
     with pytest.raises(InvalidInput, match="over a connection"):
-        remote.upkeep.start()
+        remote.upkeep.show_decay()
 
 
 def test_the_briefing_and_what_was_spent(space: Space, remote: Space) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine, LedgerPlace, close_on_error
 from remanence.index.engine.inputs import progress_bar
@@ -22,12 +23,12 @@ from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, RecallFunction, check_settings, evaluate_settings, expected_answers
 from remanence.schema import Memory
+from remanence.space.view import View
 from remanence.transfer.export_file import export
 from remanence.transfer.import_file import Importer
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-    from remanence.space.view import View
 
 Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 
@@ -69,6 +70,8 @@ def evaluate(
         ...     compared["usual"].scores["R@1"][0], compared.best.name
         (1.0, 'usual')
     """
+    if not isinstance(view, View):
+        raise InvalidInput(f"evaluate works on an open folder, not on {view!r}: remanence.open('./memory').")
     inputs.check_limit(limit)
     # `limit` is the same for all: figures at different depths cannot be compared.
     options_of_recall = [field.name for field in fields(RecallOptions) if field.name != "limit"]

@@ -68,7 +68,13 @@ else:
 
 
 @like(
-    View, "for_prompt", entities=RemoteEntitiesView, graph=RemoteGraphView, audit=RemoteAuditView, admin=RemoteAdminView
+    View,
+    "for_prompt",
+    "recent",
+    entities=RemoteEntitiesView,
+    graph=RemoteGraphView,
+    audit=RemoteAuditView,
+    admin=RemoteAdminView,
 )
 class RemoteViewBase(_View):
     """Reading a space of a server, now or as of a moment."""

@@ -82,7 +82,9 @@ class GraphView(GraphQueries):
                 .graphml.
             start: As for `show`.
             relations: As for `show`.
-            depth, at, limit: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
 
         Returns:
             The path of the file.
@@ -115,7 +117,9 @@ class GraphView(GraphQueries):
         Args:
             start: As for `show`.
             relations: As for `show`.
-            depth, at, limit: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
 
         Returns:
             A directed graph.
@@ -147,7 +151,9 @@ class GraphView(GraphQueries):
         Args:
             start: As for `show`.
             relations: As for `show`.
-            depth, at, limit: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
 
         Returns:
             The graph.
