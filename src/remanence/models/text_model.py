@@ -35,7 +35,7 @@ FOLDER = Path(__file__).with_name("text_models")
 SHA256 = {
     "word_vectors.npz": "7fd5b680439946da947645e5bacab7af1a9e6d987a6845c03cf0c5f3f26fa754",
     "tokenizer.json": "8282b0e4ae1e4e77b9065efd9f3771dd18a179a10e1c8ee998357e5287ad4b98",
-    "reader.onnx": "6cfc42011995fe5dc7e6b71809b637f2ed1ec33c932c917dbab88c584f5d7f5c",
+    "reader.onnx": "2fd4a3c72751093b8958dcb524913896f103e1e7d2ebd7e233102cfdbbf9c849",
     "embedder.onnx": "384d356e676e13c871f5652348dd567dc6158804d73f947d174f4c59e69872d7",
 }
 _MAX_CHARS = 32
