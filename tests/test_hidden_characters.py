@@ -112,7 +112,13 @@ def test_the_command_line_prints_no_terminal_escape_of_a_memory(home: Path, caps
     with remanence.open(home) as space:
         memory = space.add(hostile, source="\x1b[1msource", tags=["\x1b[2m"])
     commands = (["recall", "bridge"], ["recall", "bridge", "--explain"], ["recall", "bridge", "--json"])
-    commands += (["get", memory.id], ["memories"], ["memories", "--json"], ["history", memory.id], ["profile"])
+    commands += (
+        ["get", memory.id],
+        ["memories"],
+        ["memories", "--json"],
+        ["graph", "timeline", memory.id],
+        ["profile"],
+    )
     for command in commands:
         assert main([*command, "--memory", str(home)]) == 0
         printed = "".join(capsys.readouterr())

@@ -28,7 +28,6 @@ from remanence.adapters.chat_sessions import (
     storable_text,
     warn_of_long_texts,
 )
-from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
@@ -52,6 +51,8 @@ from remanence.text.text import normalize_text, pluralize
 if TYPE_CHECKING:
     from logging import Logger
 
+    from remanence.adapters.recall_filters import RECALL_FILTERS as RECALL_FILTERS
+    from remanence.adapters.recall_filters import check_filters as check_filters
     from remanence.schema import Change, Hit, Memory
     from remanence.space.space import Space
     from remanence.space.view import View
@@ -154,6 +155,16 @@ def lazy_getattr(
             ) from error
 
     return load
+
+
+_load_filters = lazy_getattr(
+    __name__, dict.fromkeys(("RECALL_FILTERS", "check_filters"), ("recall_filters", "")), frameworks=()
+)
+
+
+def __getattr__(name: str) -> Any:
+    """The filters of a recall, when they are first asked for: they load numpy and pydantic."""
+    return _load_filters(name)
 
 
 @contextmanager
