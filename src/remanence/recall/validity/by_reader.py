@@ -37,8 +37,8 @@ _MIN_ANSWERING = 0.5
 _MIN_REPLACED, _MAX_HOLDING, _MIN_REPLACING, _SAME_MATTER = 0.9, 0.3, 0.5, 0.7
 """A hit is marked as replaced if the reader says so with at least the first probability and that it holds with at most
 the second, and a later one holds, or is chosen, with at least the third. Both must tell what is asked with at least the
-fourth: then they are about one matter. Of the marks in worlds a, b and e, 91% were right with 0.8, 76% with 0.5, of twice
-as many."""
+fourth: then they are about one matter. Of the marks in worlds a, b and e, 91% were right with 0.8, 76% with 0.5, of
+twice as many."""
 _OTHER_PERSON, _USER = 0.2, 0.02
 """The factors for the probabilities of memories about another person than the one a question means; the second one for
 memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
