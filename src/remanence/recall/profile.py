@@ -51,7 +51,7 @@ _MAX_WORDS = 60
 _MIN_TELLING = 0.0
 """A turn is stated only if the log odds that it tells something, by its words, and that it is of some importance, by
 its vector, are together at least this."""
-_MAX_ENDED = 0.29
+_MAX_ENDED = 0.25
 """A memory is stated only if it has ended with a lower probability."""
 _MAX_CACHED_PROFILES, _MAX_CACHED_WINDOWS, _MAX_CACHED_VECTORS = 16, 8_000, 20_000
 
