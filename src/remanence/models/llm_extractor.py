@@ -124,11 +124,11 @@ class LLMExtractor:
             if (count is not None or name == "every_turns") and (type(count) is not int or count < 1):
                 raise InvalidInput(f"{name}={count!r} is not a whole number above zero.")
         self.quiet, self.every_turns, self.budget_tokens = float(quiet), every_turns, budget_tokens
-        self._model = resolve_llm(model, timeout=timeout)
+        self.client = resolve_llm(model, timeout=timeout)
         self._rules: Extractor = rules or RuleExtractor()
         self._chunk_size = chunk_size
         self._structured = True  # False after an answer in text could be parsed and a structured one could not
-        self.model = self._model.name
+        self.model = self.client.name
 
     def __repr__(self) -> str:
         return f"<LLMExtractor with {self.model!r}, prompts {self.prompt}>"
@@ -251,11 +251,11 @@ class LLMExtractor:
         """The rows of the answer, or of a second one if the first cannot be parsed; what went wrong, or ""; and the
         tokens of all calls."""
         structured = self._structured
-        reply = self._model.ask(prompt, _response_schema(key) if structured else None)
+        reply = self.client.ask(prompt, _response_schema(key) if structured else None)
         usage = reply.usage or TokenUsage()
         answer = None if reply.problem else parse_rows(reply, key)
         if answer is None and not reply.timed_out and (structured or not reply.problem):
-            reply = self._model.ask(prompt if reply.problem else prompt + RETRY_PROMPT)
+            reply = self.client.ask(prompt if reply.problem else prompt + RETRY_PROMPT)
             usage += reply.usage or TokenUsage()
             answer = None if reply.problem else parse_rows(reply, key)
             if answer is not None:

@@ -22,7 +22,7 @@ from remanence.schema import ASSISTANT, SELF, Hit, Memory
 from remanence.space.prompt_overview import recall_overview
 from remanence.text.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
 from remanence.text.repetition import FILLER, content_words, drop_derived, drop_repeated
-from remanence.text.text import normalize_text
+from remanence.text.text import normalize_text, pluralize
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -71,10 +71,19 @@ class SupportsRecall(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A hit that a block for a prompt does not quote, and why."""
+
+    hit: Hit
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class PromptMemories:
     """A block for a prompt, the hits that it quotes, the ledger position of the recall, and the signals that failed.
 
-    `skip_reason` says why nothing was recalled or quoted, if it was not for lack of memories that help.
+    `skip_reason` says why nothing was recalled or quoted, if it was not for lack of memories that help. `left_out` has
+    the hits of the recall that the block does not quote, best first, each with the reason.
     """
 
     text: str = ""
@@ -82,6 +91,7 @@ class PromptMemories:
     position: int = 0
     missing: Mapping[str, str] = field(default_factory=dict)
     skip_reason: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -148,8 +158,17 @@ def recall_for_prompt(
         tags=tags,
     )
     copies = {normalize_text(text) for text in in_prompt}
-    hits = [hit for hit in recall if normalize_text(hit.memory.text) not in copies and _may_quote(hit.memory, keep)]
-    hits = [hit for hit in hits if not _asks_the_same(hit.memory, asked)]
+    reasons: dict[int, str] = {}  # by the identity of a hit: versions of one memory have one id
+
+    def keep_those(kept: Sequence[Hit], reason: str) -> list[Hit]:
+        objects = {id(hit) for hit in kept}
+        reasons.update({id(hit): reason for hit in hits if id(hit) not in objects})
+        return list(kept)
+
+    hits = list(recall)
+    hits = keep_those([hit for hit in hits if normalize_text(hit.memory.text) not in copies], "the prompt has it")
+    hits = keep_those([hit for hit in hits if _may_quote(hit.memory, keep)], "only some turns are quoted (`keep`)")
+    hits = keep_those([hit for hit in hits if not _asks_the_same(hit.memory, asked)], "it only asks the same")
     person = find_referent(asked, [turn["content"] for turn in recent if turn.get("role", "user") == "user"])
     if min_score is None:
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
@@ -157,13 +176,17 @@ def recall_for_prompt(
         helpful = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
         if need < _LITTLE_NEED:
             helpful = _on_the_matter(helpful, asked)
-        hits = helpful or ([] if need < _NEED_WITHOUT_ANSWER else _on_the_matter(hits, asked)[:1])
-    hits = distinct_hits(hits, asked)[:limit]
+        helpful = helpful or ([] if need < _NEED_WITHOUT_ANSWER else _on_the_matter(hits, asked)[:1])
+        hits = keep_those(helpful, "it would probably not help to answer")
+    hits = keep_those(distinct_hits(hits, asked), "another one says the same")
+    hits = keep_those(hits[:limit], f"{pluralize(limit, 'memory is', 'memories are')} quoted at most")
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing, today=now)
     reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
     if reason:
         log.warning("nothing is quoted in the prompt: %s", reason)
-    return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing, reason)
+    hits = keep_those(quoted_hits(block, hits), "it does not fit into the token budget")
+    others = tuple(LeftOut(hit, reasons[id(hit)]) for hit in recall if id(hit) in reasons)
+    return PromptMemories(block, tuple(hits), recall.position, recall.missing, reason, others)
 
 
 def recall_distinct(view: SupportsRecall, query: str, *, limit: int, **options: Any) -> Recall:
