@@ -208,7 +208,9 @@ def test_secrets_in_it_are_redacted(home: Path, clock: FakeClock) -> None:
     """As in the turn itself: nothing of them is in the files."""
     secret = "sk-" + "a1B2c3D4e5F6g7H8" * 3
     asked = f"assistant: Is the key {secret} yours?"
-    with remanence.open(home, embedder=HashingEmbedder(), clock=clock, redact=True, worker=False) as space:
+    with remanence.open(
+        home, embedder=HashingEmbedder(), clock=clock, policy=remanence.Policy(redact=True), worker=False
+    ) as space:
         memory = alone(space, before=asked)
         shown = context_of(space)
     assert memory.turn is not None

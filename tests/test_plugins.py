@@ -374,6 +374,7 @@ def test_a_signal_that_returns_something_else_is_named(returned: Any) -> None:
         ({"ledger": InMemoryLedger}, "pass an instance"),
         ({"vectors": DictStores}, "pass an instance"),
         ({"vectors": DictStores(), "qdrant": "http://localhost"}, "Give one of them"),
+        ({"vectors": remanence.Qdrant("http://a"), "qdrant": "http://b"}, "Give one of them"),
         ({"signals": TagSignal()}, "Give a list"),
         ({"signals": [TagSignal(weight=0)]}, "weight=0"),
         ({"extractor": SimpleNamespace(extract=print)}, "has no 'name'"),

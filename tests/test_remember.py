@@ -17,7 +17,7 @@ from typing import Literal
 import pytest
 
 import remanence
-from remanence import Memory, Space, Triple, Window
+from remanence import Memory, Policy, Space, Triple, Window
 from remanence.errors import JobFailed
 from remanence.events import Extracted, Linked, Worked
 from remanence.ports import Extraction, ExtractionResult, Fact, FactEffect, Utterance
@@ -452,7 +452,7 @@ def test_a_fact_of_lower_trust_contradicts_in_place_of_ending(
     """A web page closes nothing that the user said."""
     chess = Fact("Alice plays chess.", triples=(Triple("Alice", "plays", "chess"),), source_turns=(0,))
     stopped = with_effect(Fact("Alice has given up chess.", source_turns=(0,)), effect)
-    with opened(Scripted([[chess], [stopped]]), clock, trust={"web": "web"}) as space:
+    with opened(Scripted([[chess], [stopped]]), clock, policy=Policy(trust={"web": "web"})) as space:
         space.remember("Chess again for Alice.")
         clock.advance(days=1)
         space.remember("The chess board is sold.", source="web")

@@ -14,6 +14,7 @@ from qdrant_client import QdrantClient
 
 import remanence
 from qdrant_server import RunningServer, running_server
+from remanence import Qdrant
 from remanence.index.vectors.store_sync import StoreSync
 from remanence.index.vectors.stores.qdrant_connection import QdrantServer
 from remanence.testing import HashingEmbedder
@@ -40,9 +41,9 @@ def server(shared_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Ite
     shared_server.fail()
 
 
-def opened(home: Path | str, server: RunningServer | str, **options: Any) -> remanence.Space:
-    url = server if isinstance(server, str) else server.url
-    return remanence.open(home, embedder=HashingEmbedder(), qdrant=url, **options)
+def opened(home: Path | str, server: RunningServer | Qdrant, **options: Any) -> remanence.Space:
+    vectors = server if isinstance(server, Qdrant) else Qdrant(server.url)
+    return remanence.open(home, embedder=HashingEmbedder(), vectors=vectors, **options)
 
 
 def points(server: RunningServer) -> int:
@@ -202,8 +203,8 @@ def test_a_rebuild_leaves_no_gap(home: Path, server: RunningServer) -> None:
 
 def test_a_collection_is_rebuilt_with_other_settings(home: Path, server: RunningServer) -> None:
     """All points move; spaces that are open go on with the new one."""
-    settings = remanence.QdrantSettings(shards=2, replicas=2, quantization="int8", on_disk=True)
-    with opened(home, server) as before, opened(home, server, qdrant_settings=settings) as space:
+    settings = Qdrant(server.url, shards=2, replicas=2, quantization="int8", on_disk=True)
+    with opened(home, server) as before, opened(home, settings) as space:
         before.add_many([{"text": f"Note {n} about the harbour."} for n in range(30)])
         space.recall("harbour")
         new = space.admin.rebuild_collection()
@@ -235,9 +236,8 @@ def test_another_embedder_has_another_collection(home: Path, server: RunningServ
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"api_key": "secret"}, "give qdrant= too"),
-        ({"qdrant": "http://localhost", "api_key": 7}, "not text"),
-        ({"qdrant": "http://localhost", "qdrant_settings": {"shards": 2}}, "QdrantSettings"),
+        ({"vectors": {"shards": 2}}, "remanence.ports.VectorStores"),
+        ({"qdrant": 7}, "a list of them"),
         ({"qdrant": ["http://localhost", "elsewhere"]}, "a list of them"),
     ],
 )
@@ -267,8 +267,8 @@ def test_a_server_that_fails_costs_one_signal_for_as_long(
 ) -> None:
     """Adding, recalling, forgetting and erasing go on; what is missing is named, and caught up with by itself."""
     monkeypatch.setattr("remanence.index.vectors.stores.qdrant_connection.MAX_RESPONSE_BYTES", 8 << 20)
-    settings = remanence.QdrantSettings(timeout=1)
-    with opened(home, server, qdrant_settings=settings) as space:
+    settings = Qdrant(server.url, timeout=1)
+    with opened(home, settings) as space:
         harbour, secret = space.add("The harbour is closed."), space.add("The harbour hides a secret.")
         server.fail(**fault)
         bread = space.add("The bakery has bread.")
@@ -367,7 +367,10 @@ def test_the_next_address_is_asked(home: Path, server: RunningServer) -> None:
 def test_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that was given before the one of the environment."""
     monkeypatch.setenv("QDRANT_API_KEY", "from the environment")
-    keys = [QdrantServer("https://localhost", given)._clients[0].init_options["api_key"] for given in (None, "given")]
+    keys = [
+        QdrantServer(Qdrant("https://localhost", given))._clients[0].init_options["api_key"]
+        for given in (None, "given")
+    ]
     assert keys == ["from the environment", "given"]
 
 
@@ -381,8 +384,7 @@ import remanence
 from remanence.testing import HashingEmbedder
 
 folder, url, name = sys.argv[1:4]
-settings = remanence.QdrantSettings(timeout=20)
-with remanence.open(folder, embedder=HashingEmbedder(), qdrant=url, qdrant_settings=settings) as space:
+with remanence.open(folder, embedder=HashingEmbedder(), vectors=remanence.Qdrant(url, timeout=20)) as space:
     print("open", flush=True)
     number = 0
     while True:
@@ -409,7 +411,7 @@ def test_processes_with_kills_agree_with_the_ledger(location: str, server: Runni
             for process in processes.values():
                 lines = [process.stdout.readline() for _ in range(3)]
                 assert all(lines), process.stderr.read()
-            with opened(location, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as third:
+            with opened(location, Qdrant(server.url, timeout=20)) as third:
                 # What a killed writer did not send is written again by others, so it may be missing for a moment.
                 assert eventually(lambda third=third: not third.recall("the log", signals=["vectors"]).missing)
                 assert third.recall("Who wrote the log?", limit=50, signals=["vectors"])
@@ -422,7 +424,7 @@ def test_processes_with_kills_agree_with_the_ledger(location: str, server: Runni
         for process in processes.values():
             process.kill()
             process.wait()
-    with opened(location, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as space:
+    with opened(location, Qdrant(server.url, timeout=20)) as space:
         assert space.admin.check() == {}
         assert space.verify().entries >= 40  # of each process before each kill, what it had printed
         assert points(server) == space.count()

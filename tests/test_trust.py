@@ -11,7 +11,7 @@ import pytest
 
 import remanence
 from model_replies import FactsByQuotation
-from remanence import InvalidInput, NotFound, Space, TrustRules
+from remanence import InvalidInput, NotFound, Policy, Space, TrustRules
 from remanence.errors import LedgerTampered, MissingExtra
 from remanence.events import Forgotten
 from remanence.testing import FakeClock, HashingEmbedder
@@ -31,7 +31,9 @@ def texts(found: Any) -> list[str]:
 def ruled(clock: FakeClock) -> Iterator[Space]:
     """A space in which a crawler and a tool are trusted less."""
     rules = TrustRules({"crawler*": "web", "search": "tool", "Mallory": 0.1, "crm": "partner"}, {"partner": 0.6})
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, trust=rules, worker=False) as space:
+    with remanence.open(
+        None, embedder=HashingEmbedder(), clock=clock, policy=Policy(trust=rules), worker=False
+    ) as space:
         yield space
 
 
@@ -60,12 +62,12 @@ class TestLevels:
         with pytest.raises(InvalidInput, match="min_trust"):
             space.recall("One?", min_trust=trust)
         with pytest.raises(InvalidInput):
-            remanence.open(None, trust={"crawler": trust})
+            remanence.open(None, policy=Policy(trust={"crawler": trust}))
 
     def test_a_fact_is_trusted_as_far_as_its_source(self, clock: FakeClock) -> None:
         """And a prompt says so."""
         options: dict[str, Any] = {"embedder": HashingEmbedder(), "clock": clock, "extractor": MOVES}
-        with remanence.open(None, trust={"crawler*": "web"}, **options) as space:
+        with remanence.open(None, policy=Policy(trust={"crawler*": "web"}), **options) as space:
             [fact] = space.remember("Alice moved to Lisbon.", source="crawler-7")
             assert (fact.text, fact.trust) == ("Alice lives in Lisbon.", 0.2)
             assert '"trust": 0.2' in remanence.frame(space.recall(QUESTION))
@@ -73,7 +75,7 @@ class TestLevels:
 
     def test_it_survives_a_restart_and_a_rebuild(self, home: Path) -> None:
         """In the index and in the ledger."""
-        with remanence.open(home, embedder=HashingEmbedder(), trust={"web": "web"}) as space:
+        with remanence.open(home, embedder=HashingEmbedder(), policy=Policy(trust={"web": "web"})) as space:
             space.add("Alice lives in Porto.")
             space.add("Alice lives in Atlantis.", source="web")
         with remanence.open(home, embedder=HashingEmbedder()) as space:
@@ -103,7 +105,9 @@ class TestClosing:
 
     def test_a_claim_that_says_the_same_in_other_words(self, clock: FakeClock) -> None:
         """What is trusted more stands above what contradicts it, also without a reader."""
-        with remanence.open(None, reader=None, trust=remanence.TrustRules({"crawl*": "web"}), clock=clock) as space:
+        with remanence.open(
+            None, reader=None, policy=Policy(trust=remanence.TrustRules({"crawl*": "web"})), clock=clock
+        ) as space:
             space.add("Nadia lives in Turin.", source="mail")
             clock.advance(days=1)
             space.remember("Nadia moved to Narnia.", source="crawl-2")
@@ -324,7 +328,7 @@ class TestRedaction:
     )
     def test_secrets_are_recorded_and_not_kept(self, home: Path, text: str, secret: str, kind: str) -> None:
         """Neither in the memory nor in any file; that there was one is in `meta`."""
-        with remanence.open(home, embedder=HashingEmbedder(), redact=True) as space:
+        with remanence.open(home, embedder=HashingEmbedder(), policy=Policy(redact=True)) as space:
             memory = space.add(f"{text} (Alice)", meta={"note": text, "empty": ""})
             [turn] = space.add_turns([{"content": text, "speaker": "Alice"}])
             space.remember(f"Alice says: {text}")
@@ -351,7 +355,7 @@ class TestRedaction:
         """With the trust of its source."""
         (tmp_path / "notes").mkdir()
         (tmp_path / "notes" / "Bank.md").write_text("The PIN for my card is 4711.")
-        with remanence.open(None, embedder=HashingEmbedder(), redact=True, trust={"*": "tool"}) as space:
+        with remanence.open(None, embedder=HashingEmbedder(), policy=Policy(redact=True, trust={"*": "tool"})) as space:
             space.admin.import_from(tmp_path / "notes")
             [memory] = space.memories()
             assert "4711" not in memory.text
@@ -361,7 +365,7 @@ class TestRedaction:
 
     def test_sources_and_tags_too(self, home: Path) -> None:
         """An address may have a password, and so may the tag of a turn."""
-        with remanence.open(home, embedder=HashingEmbedder(), redact=True) as space:
+        with remanence.open(home, embedder=HashingEmbedder(), policy=Policy(redact=True)) as space:
             memory = space.add("A page.", source="https://bob:s3cret@example.org/x", tags=["key sk-" + "ab12" * 6])
             [turn] = space.add_turns([{"content": "Hello.", "tags": ["password: s3cret"]}])
         assert memory.source == "https://bob:[redacted password]@example.org/x"
@@ -376,16 +380,18 @@ class TestRedaction:
     def test_a_function_of_your_own(self) -> None:
         """It may call a model; what is no answer is refused, and nothing is stored."""
         with remanence.open(
-            None, redact=lambda text: (text.replace("Bob", "B."), {"name": text.count("Bob")})
+            None, policy=Policy(redact=lambda text: (text.replace("Bob", "B."), {"name": text.count("Bob")}))
         ) as space:
             memory = space.add("Bob drinks tea.")
             assert (memory.text, memory.meta["redacted"]) == ("B. drinks tea.", {"name": 1})
-        with remanence.open(None, redact=lambda text: None) as space:  # type: ignore[arg-type, return-value]
+        with remanence.open(None, policy=Policy(redact=lambda text: None)) as space:  # type: ignore[arg-type, return-value]
             with pytest.raises(InvalidInput, match="redact returned NoneType"):
                 space.add("Bob drinks tea.")
             assert space.count() == 0
         with pytest.raises(InvalidInput, match="redact='yes'"):
-            remanence.open(None, redact="yes")  # type: ignore[arg-type]
+            Policy(redact="yes")  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=r"Give remanence.Policy\("):
+            remanence.open(None, policy={"redact": True})  # type: ignore[arg-type]
 
 
 _SIGNED_KINDS = {
@@ -434,7 +440,7 @@ class TestSignatures:
     def test_memories_are_signed_by_their_writer(self, home: Path, key: Any) -> None:
         """And `verify` says whose they are."""
         signers = {"alice": key.public_key()}
-        with remanence.open(home, embedder=HashingEmbedder(), signing_key=key, signers=signers) as space:
+        with remanence.open(home, embedder=HashingEmbedder(), policy=Policy(signing_key=key, signers=signers)) as space:
             space.add("Alice lives in Porto.")
             space.remember("Alice drinks tea.")
             assert set(space.verify().signers) == {"alice"}
@@ -446,8 +452,8 @@ class TestSignatures:
     def test_they_are_kept_through_export_and_import(self, tmp_path: Path, key: Any) -> None:
         """Whatever the space is called there, and also without the text of an erased memory."""
         with (
-            remanence.open(None, embedder=HashingEmbedder(), signing_key=key) as old,
-            remanence.open(None, embedder=HashingEmbedder(), signers={"alice": key.public_key()}) as new,
+            remanence.open(None, embedder=HashingEmbedder(), policy=Policy(signing_key=key)) as old,
+            remanence.open(None, embedder=HashingEmbedder(), policy=Policy(signers={"alice": key.public_key()})) as new,
         ):
             old.add("Alice lives in Porto.", trust=0.5, meta={"x": [1, {"y": "ü"}]}, now="2026-05-04")
             old.erase(old.add("A secret."))
@@ -458,8 +464,8 @@ class TestSignatures:
     def test_every_entry_is_signed(self, tmp_path: Path, key: Any) -> None:
         """Whatever it records, and also under the positions and the name that it gets by an import."""
         with (
-            remanence.open(None, embedder=HashingEmbedder(), signing_key=key, extractor=MOVES) as old,
-            remanence.open(None, embedder=HashingEmbedder(), signers={"alice": key.public_key()}) as new,
+            remanence.open(None, embedder=HashingEmbedder(), policy=Policy(signing_key=key), extractor=MOVES) as old,
+            remanence.open(None, embedder=HashingEmbedder(), policy=Policy(signers={"alice": key.public_key()})) as new,
         ):
             old.child("other").add("It takes the first position.")
             _write_every_kind(old)
@@ -479,7 +485,7 @@ class TestSignatures:
 
     def test_a_changed_entry_of_any_kind_is_noticed(self, key: Any) -> None:
         """Here each is signed for another subject, or for other entries."""
-        with remanence.open(None, embedder=HashingEmbedder(), signing_key=key, extractor=MOVES) as space:
+        with remanence.open(None, embedder=HashingEmbedder(), policy=Policy(signing_key=key), extractor=MOVES) as space:
             _write_every_kind(space)
             by_kind = {entry.kind: entry.event for entry in _entries(space) if entry.event is not None}
         for kind in sorted(_SIGNED_KINDS):
@@ -495,7 +501,7 @@ class TestSignatures:
 
     def test_entries_that_an_older_release_did_not_sign_are_valid(self, key: Any) -> None:
         """It signed memories only."""
-        with remanence.open(None, embedder=HashingEmbedder(), signing_key=key) as space:
+        with remanence.open(None, embedder=HashingEmbedder(), policy=Policy(signing_key=key)) as space:
             memory = space.add("Alice lives in Porto.")
             with space._engine.ledger.transaction() as transaction:
                 transaction.append("default", [Forgotten(memory.id)], at=space._at(None))
@@ -504,7 +510,7 @@ class TestSignatures:
 
     def test_a_changed_memory_is_noticed(self, home: Path, tmp_path: Path, key: Any) -> None:
         """Even if somebody has made every digest right again, as an import does."""
-        with remanence.open(home, embedder=HashingEmbedder(), signing_key=key) as space:
+        with remanence.open(home, embedder=HashingEmbedder(), policy=Policy(signing_key=key)) as space:
             space.add("Alice lives in Porto.")
             version = space._engine.ledger.entries_at([1])[1].event
         with remanence.open(None, embedder=HashingEmbedder()) as forged:
@@ -517,10 +523,10 @@ class TestSignatures:
         """It may be a part of one."""
         for wrong in (b"short", "-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----", 7):
             with pytest.raises(InvalidInput, match="signing_key is not an Ed25519 key") as refused:
-                remanence.open(None, signing_key=wrong)
+                remanence.open(None, policy=Policy(signing_key=wrong))
             assert "secret" not in str(refused.value)
         with pytest.raises(InvalidInput, match="'bob'"):
-            remanence.open(None, signers={"bob": b"short"})
+            remanence.open(None, policy=Policy(signers={"bob": b"short"}))
 
     def test_without_the_package_it_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """With the extra to install."""
@@ -528,4 +534,4 @@ class TestSignatures:
 
         monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)
         with pytest.raises(MissingExtra, match=r"remanence\[sign\]"):
-            remanence.open(None, signing_key=bytes(32))
+            remanence.open(None, policy=Policy(signing_key=bytes(32)))

@@ -21,8 +21,8 @@ from remanence.index.vectors.stores.collection import Collection
 from remanence.index.vectors.stores.edge import EdgeStore, StoreBusy
 from remanence.index.vectors.stores.exact import ExactStore
 from remanence.index.vectors.stores.folder import FolderStore
+from remanence.index.vectors.stores.qdrant import Qdrant
 from remanence.index.vectors.stores.qdrant_connection import QdrantServer
-from remanence.index.vectors.stores.qdrant_settings import QdrantSettings
 from remanence.index.vectors.stores.server import ServerStore
 from remanence.ports import VectorStore
 from remanence.testing.vector_store_contract import (
@@ -86,7 +86,7 @@ class TestServerStore(SharedVectorStoreContract):
 @pytest.fixture
 def qdrant() -> Iterator[tuple[QdrantServer, str]]:
     """A server, and the name of a collection that is dropped afterwards."""
-    server = QdrantServer(os.environ.get("REMANENCE_TEST_QDRANT") or QdrantClient(":memory:"))
+    server = QdrantServer(Qdrant(os.environ.get("REMANENCE_TEST_QDRANT") or QdrantClient(":memory:")))
     name = f"test-{uuid.uuid4().hex}"
     yield server, name
     for found in server.call(lambda client: client.get_collections()).collections:
@@ -406,7 +406,7 @@ def test_a_rebuild_that_was_stopped_changes_nothing(
 
 def test_a_server_that_is_down_is_named() -> None:
     """The address and the next step, and no httpx in sight."""
-    stores = SharedStores("http://127.0.0.1:9", lambda: "ledger")
+    stores = SharedStores(Qdrant("http://127.0.0.1:9"), lambda: "ledger")
     with pytest.raises(ProjectionError, match=r"http://127\.0\.0\.1:9 does not answer: .* The ledger has every vector"):
         stores.open("alice", 8).ids()
     stores.close()
@@ -415,13 +415,13 @@ def test_a_server_that_is_down_is_named() -> None:
 def test_a_server_is_a_url_several_or_a_client() -> None:
     """A client that was given is used as it is; what is neither is refused."""
     client = QdrantClient(":memory:")
-    server = QdrantServer(client)
+    server = QdrantServer(Qdrant(client))
     assert server.call(lambda given: given) is client
     server.close()
     assert client.get_collections() is not None  # a client we were given stays open
     for neither in ("localhost:6333", 6333, QdrantClient, AsyncQdrantClient(":memory:"), [], ["http://a", "b"]):
         with pytest.raises(InvalidInput, match="localhost:6333"):
-            QdrantServer(neither)
+            QdrantServer(Qdrant(neither))
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_a_server_is_a_url_several_or_a_client() -> None:
 def test_settings_of_a_collection_are_checked(settings: dict[str, Any], named: str) -> None:
     """The message names the setting and the value."""
     with pytest.raises(InvalidInput, match=named):
-        QdrantSettings(**settings)
+        Qdrant("http://localhost", **settings)
 
 
 @pytest.mark.parametrize("place", ["edge", "server"])

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from remanence.graph.diff import Diff as Diff
     from remanence.graph.history import HistoryEvent as HistoryEvent
     from remanence.graph.traversal import Subgraph as Subgraph
+    from remanence.index.engine.policy import Policy as Policy
     from remanence.index.engine.trust import TrustRules as TrustRules
-    from remanence.index.vectors.stores.qdrant_settings import QdrantSettings as QdrantSettings
+    from remanence.index.vectors.stores.qdrant import Qdrant as Qdrant
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
     from remanence.recall.answer import Recall as Recall
     from remanence.recall.memories_used import memories_used as memories_used
@@ -70,6 +71,7 @@ _NAMES = {
     "space.opening": "aopen migrate open reembed restore",
     "space.space": "Space",
     "space.view": "View",
+    "index.engine.policy": "Policy",
     "index.engine.trust": "TrustRules",
     "errors": "Closed InvalidInput NotFound RemanenceError",
     "graph.diff": "Diff",
@@ -84,7 +86,7 @@ _NAMES = {
     "schema": "Change Entity Evidence Hit Link Memory Mention Relation Triple Turn Window",
     "schema.version": "__version__",
     "service.client.remote_space": "connect",
-    "index.vectors.stores.qdrant_settings": "QdrantSettings",
+    "index.vectors.stores.qdrant": "Qdrant",
     "upkeep.settings": "UpkeepSettings",
     "remember.jobs": "Job",
     "remember.message_analysis": "analyze_for_recall analyze_message",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
+from remanence.index.vectors.stores.qdrant import Qdrant
 
 _IGNORED = ("version", "history_db_path")
 """The release of mem0's interface, and where it keeps what changed: that is in the ledger."""
@@ -65,7 +66,7 @@ def _vector_store(provider: str, settings: Mapping[str, Any]) -> dict[str, Any]:
             f"{path} is a Qdrant folder of mem0. Name another path, and take over what is in it by "
             f"memory.space.admin.import_from({str(path)!r}, users='separate')."
         )
-    given = {"location": path, "qdrant": url, "api_key": settings.get("api_key") if url else None}
+    given = {"location": path, "vectors": Qdrant(url, key=settings.get("api_key")) if url else None}
     return {name: value for name, value in given.items() if value is not None}
 
 

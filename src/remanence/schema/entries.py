@@ -111,7 +111,7 @@ class VerificationReport:
     entries: int
     digest: str
     signers: Mapping[str, int] = field(default_factory=dict)
-    """How many entries each writer has signed, by the name in `open(signers=...)`, or by public key if it has none
+    """How many entries each writer has signed, by the name in `Policy(signers=...)`, or by public key if it has none
     there."""
 
 

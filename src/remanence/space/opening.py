@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -16,13 +16,12 @@ from remanence.index.engine import inputs
 from remanence.index.engine.embedding import written_with
 from remanence.index.engine.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace, close_on_error
 from remanence.index.engine.inputs import progress_bar
+from remanence.index.engine.policy import Policy
 from remanence.index.engine.rebuilding import reembed as reembed_texts
 from remanence.index.engine.rebuilding import replace_former_default
-from remanence.index.engine.signing import LedgerSignatures, Signer, parse_public_keys
-from remanence.index.engine.trust import TrustRules, parse_trust_rules
 from remanence.index.index_file import cache_folder, space_hash
 from remanence.index.vectors.stores import SharedStores
-from remanence.index.vectors.stores.qdrant_settings import QdrantSettings
+from remanence.index.vectors.stores.qdrant import Qdrant
 from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
 from remanence.ledger.copying import check_complete
 from remanence.ledger.locks import FolderLocks, ThreadLocks
@@ -32,8 +31,6 @@ from remanence.ports import Ledger, LockingLedger, Signal, VectorStores
 from remanence.remember.jobs import Worker
 from remanence.schema import UTC
 from remanence.space.space import Space
-from remanence.text.redaction import Redactor
-from remanence.text.redaction import redact as redact_secrets
 from remanence.transfer.export_file import TransferReport
 from remanence.transfer.import_file import Importer
 from remanence.transfer.migration import MigrationReport
@@ -54,22 +51,17 @@ def open(
     embedder: Any = None,
     extractor: Any = None,
     qdrant: Any = None,
-    api_key: str | None = None,
-    qdrant_settings: QdrantSettings | None = None,
     clock: Clock | None = None,
     reader: Any = DEFAULT_READER,
     ledger: Ledger | None = None,
-    vectors: VectorStores | None = None,
+    vectors: VectorStores | Qdrant | None = None,
+    policy: Policy | None = None,
     signals: Sequence[Signal] = (),
     day_first: bool | None = None,
     worker: bool = True,
     cache: str | Path | None = None,
     cache_size: int | None = None,
     timeout: float | None = DEFAULT_TIMEOUT,
-    trust: TrustRules | Mapping[str, str | float] | None = None,
-    redact: bool | Redactor = False,
-    signing_key: Any = None,
-    signers: Mapping[str, Any] | None = None,
 ) -> Space:
     """Open the space in a folder or a PostgreSQL database; it is created if it does not exist.
 
@@ -84,17 +76,17 @@ def open(
             for bulk; a space that was written with one of the two opens with that one.
         extractor: Writes facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out: what is told is
             kept as it was said.
-        qdrant: The URL of a Qdrant server, a list of URLs of one cluster, or a `QdrantClient`, in place of the embedded
-            engine. Several processes and several ledgers may use the same server.
-        api_key: The key of the Qdrant server; that in QDRANT_API_KEY if left out.
-        qdrant_settings: How collections on the Qdrant server are made, and how long one call may take.
+        qdrant: The URL of a Qdrant server: short for `vectors=Qdrant(url)`.
         clock: A function that returns the present moment, for tests.
         reader: Reads the first hits together with the question: the name of a model, a folder with one, a
             function of a question and texts that returns a probability for each, or a `Reader`. Left out: a small
             one that comes with the package. None: the signals decide alone.
         ledger: A `Ledger` in place of the SQLite file. It is closed with the space. `location` then
             contains index files only.
-        vectors: A `VectorStores` in place of the Qdrant engine.
+        vectors: Where vectors are stored, in place of the embedded engine: `remanence.Qdrant(url, key=...)` for a
+            server, or a `VectorStores`.
+        policy: Whom the space trusts, whether it removes secrets from texts, and the key that it signs with:
+            `remanence.Policy(trust={"crawler*": "web"}, redact=True)`.
         signals: Signals in addition to the four built-in ones; each space gets a copy.
         day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text is ambiguous. Left out: as
             in the other texts of the space; if all are ambiguous, by the language of the text.
@@ -105,12 +97,6 @@ def open(
             left out. Beyond that, those least recently used are closed, and opened again when they are needed.
         timeout: How many seconds one call of an embedder or extractor of yours may take. A text whose embedder does not
             answer is stored without a vector, which is made later. None: no limit.
-        trust: How far each `source` and `observed_by` is trusted: a dict such as `{"crawler*": "web"}`, or
-            `TrustRules`.
-        redact: True removes keys, passwords and card numbers from texts and metadata before they are stored, and
-            records in `meta["redacted"]` how many there were. Or a function from a text to a `Redaction`.
-        signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
-        signers: The public keys of known writers, by name, for the report of `verify`.
 
     Returns:
         The space. Close it with `close`, or use it in a `with` block.
@@ -132,17 +118,15 @@ def open(
 
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
-    _check_port("vectors", vectors, VectorStores)
     _check_port("ledger", ledger, Ledger)
-    if vectors is not None and qdrant is not None:
-        raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
-    if not isinstance(redact, bool) and not callable(redact):
-        raise InvalidInput(f"redact={redact!r} is neither True, False nor a function of a text.")
-    shared = _shared_stores(qdrant, api_key, qdrant_settings)
+    if policy is None:
+        policy = Policy()
+    elif not isinstance(policy, Policy):
+        raise InvalidInput(f"policy={policy!r} is not a Policy. Give remanence.Policy(...).")
+    stores, shared = _vector_stores(vectors, qdrant)
     named = None if embedder is None else resolve_embedder(embedder, timeout)
     others = resolve_extractor(extractor, timeout), resolve_reader(reader)
-    checked_signals, rules = _signals(signals), parse_trust_rules(trust)
-    signer, known_signers = None if signing_key is None else Signer(signing_key), parse_public_keys(signers)
+    checked_signals = _signals(signals)
     size = DEFAULT_CACHE_SIZE if cache_size is None else inputs.check_positive_int(cache_size, "cache_size")
     name = DEFAULT_SPACE if space is None else inputs.escape_level(space)
     opened = open_ledger(location) if ledger is None else ledger
@@ -154,12 +138,12 @@ def open(
             clock=clock or _system_clock,
             place=_place(location, cache, opened),
             signals=checked_signals,
-            stores=vectors,
+            stores=stores,
             qdrant=shared,
             day_first=day_first,
-            trust=rules,
-            redactor=None if redact is False else redact_secrets if redact is True else redact,
-            signatures=LedgerSignatures(opened, signer, known_signers),
+            trust=policy.trust_rules(),
+            redactor=policy.redactor(),
+            signatures=policy.signatures(opened),
             cache_size=size,
         )
     with close_on_error(engine):
@@ -220,8 +204,7 @@ def reembed(
     *,
     embedder: Any = None,
     qdrant: Any = None,
-    api_key: str | None = None,
-    qdrant_settings: QdrantSettings | None = None,
+    vectors: Qdrant | None = None,
     progress: bool | Progress = False,
 ) -> None:
     """Embed everything in a folder or database again with another embedder. Afterwards it opens with that one.
@@ -229,10 +212,9 @@ def reembed(
     Args:
         location: The folder or the address.
         embedder: The new embedder, as for `open`.
-        qdrant: The Qdrant server with the vectors, as for `open`. They are written to the collection of the new
+        qdrant: The URL of a Qdrant server with the vectors: short for `vectors=Qdrant(url)`.
+        vectors: The Qdrant server with the vectors, as for `open`. They are written to the collection of the new
             embedder, and then removed from that of the old one.
-        api_key: The key of the Qdrant server, as for `open`.
-        qdrant_settings: How its collection is made, as for `open`.
         progress: True shows a progress bar; a function is called with (done, total).
 
     Raises:
@@ -247,7 +229,9 @@ def reembed(
             f"{shown_location(location)!r} contains no memories to embed again. Name a folder that was opened."
         )
     models = resolve_embedder(embedder), resolve_extractor(None), None
-    shared = _shared_stores(qdrant, api_key, qdrant_settings)
+    stores, shared = _vector_stores(vectors, qdrant)
+    if stores is not None:
+        raise InvalidInput(f"vectors={vectors!r} is not a Qdrant server. Leave it out: a ledger has its vectors.")
     ledger = open_ledger(location)
     with close_on_error(ledger):
         place = _place(location, None, ledger)
@@ -335,20 +319,19 @@ def _child_space_name(space: Space, relative: str) -> str:
     return "/".join((space.name, *parts))
 
 
-def _shared_stores(
-    qdrant: Any, api_key: object, settings: object
-) -> Callable[[Callable[[], str]], SharedStores] | None:
-    """A factory of the vector stores on a Qdrant server, which takes a function that returns the ledger id. None
-    without a server."""
-    if settings is not None and not isinstance(settings, QdrantSettings):
-        raise InvalidInput(f"qdrant_settings={settings!r} is not a QdrantSettings. Give remanence.QdrantSettings(...).")
-    if api_key is not None and not isinstance(api_key, str):
-        raise InvalidInput(f"api_key= is {type(api_key).__name__}, not text.")
-    if qdrant is None:
-        if settings is not None or api_key is not None:
-            raise InvalidInput("api_key= and qdrant_settings= are for a Qdrant server: give qdrant= too.")
-        return None
-    return lambda ledger: SharedStores(qdrant, ledger, api_key, settings)
+def _vector_stores(
+    vectors: Any, qdrant: Any
+) -> tuple[VectorStores | None, Callable[[Callable[[], str]], SharedStores] | None]:
+    """The vector stores of the caller, and a factory of those on a Qdrant server, which takes a function that returns
+    the ledger id. None for each that was not given."""
+    if vectors is not None and qdrant is not None:
+        raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
+    if qdrant is not None:
+        vectors = qdrant if isinstance(qdrant, Qdrant) else Qdrant(qdrant)
+    if isinstance(vectors, Qdrant):
+        return None, lambda ledger: SharedStores(vectors, ledger)
+    _check_port("vectors", vectors, VectorStores)
+    return vectors, None
 
 
 def _place(location: str | Path | None, cache: str | Path | None, ledger: Ledger) -> LedgerPlace:

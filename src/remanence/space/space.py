@@ -118,8 +118,8 @@ class Space(MemoryRemoval):
                 one counts. An empty list: no query finds it. Left out: a long text is split by length.
             strength: A factor of its decay score, 1 to 2: 1.5 for important memories, 2 for those that must not fade.
             trust: How far its source is trusted: "trusted", "user", "tool", "web", a level of your own, or a number
-                from 0 to 1. Left out: as `open(trust=...)` says. A less trusted memory never supersedes or ends a more
-                trusted one.
+                from 0 to 1. Left out: as `Policy(trust=...)` says. A less trusted memory never supersedes or ends
+                one that is trusted more.
 
         Returns:
             The memory as it is stored, with the names, claims and times found in its text.

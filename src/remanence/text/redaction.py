@@ -1,6 +1,6 @@
 """Secrets in a text: keys and tokens, passwords, card numbers. They are replaced before a text is stored.
 
-Rules find what has a known form. Give `remanence.open(redact=...)` a function of your own to find more.
+Rules find what has a known form. Give `remanence.Policy(redact=...)` a function of your own to find more.
 """
 
 from __future__ import annotations

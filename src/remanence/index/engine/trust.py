@@ -19,7 +19,7 @@ LEVELS: Mapping[str, float] = MappingProxyType({"trusted": 1.0, "user": 0.8, "to
 
 @dataclass(frozen=True, slots=True)
 class TrustRules:
-    """The trust of sources and observers, for `remanence.open(trust=...)`.
+    """The trust of sources and observers, for `remanence.Policy(trust=...)`.
 
     Attributes:
         sources: The trust of a `source` (for chat turns: of the conversation) or of an `observed_by`: the name of a

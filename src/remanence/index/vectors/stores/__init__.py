@@ -11,11 +11,11 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remanence.index.vectors.stores.collection import Collection
-    from remanence.index.vectors.stores.qdrant_settings import QdrantSettings
+    from remanence.index.vectors.stores.qdrant import Qdrant
     from remanence.ports import VectorStore
 
 
@@ -43,20 +43,14 @@ class SharedStores:
     """The vector stores of one ledger on a Qdrant server or cluster. Nothing is sent before the first call of a store.
 
     Args:
-        qdrant: An URL, a list of URLs of the same cluster, or a `QdrantClient`.
+        qdrant: The server.
         ledger: Returns the id of the ledger: ledgers on one server do not see each other's points.
-        api_key: The key of the server.
-        settings: How collections are made.
     """
 
-    def __init__(
-        self, qdrant: Any, ledger: Callable[[], str], api_key: str | None = None, settings: QdrantSettings | None = None
-    ) -> None:
+    def __init__(self, qdrant: Qdrant, ledger: Callable[[], str]) -> None:
         from remanence.index.vectors.stores.qdrant_connection import QdrantServer
-        from remanence.index.vectors.stores.qdrant_settings import DEFAULT_SETTINGS
 
-        self._settings = settings or DEFAULT_SETTINGS
-        self._server = QdrantServer(qdrant, api_key, self._settings.timeout)
+        self._server = QdrantServer(qdrant)
         self._ledger = ledger
         self._lock = threading.Lock()
         self._collections: dict[str, Collection] = {}
@@ -68,7 +62,7 @@ class SharedStores:
         name = collection_name(embedder, dimension)
         with self._lock:
             if name not in self._collections:
-                self._collections[name] = Collection(self._server, name, dimension, self._settings)
+                self._collections[name] = Collection(self._server, name, dimension)
             return self._collections[name]
 
     def open(self, space: str, dimension: int, embedder: str = "") -> VectorStore:

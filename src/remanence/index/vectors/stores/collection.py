@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from remanence.errors import ProjectionStale
 from remanence.index.vectors.stores.qdrant_connection import CollectionMissing, QdrantServer
-from remanence.index.vectors.stores.qdrant_settings import DEFAULT_SETTINGS, QdrantSettings
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -30,13 +29,11 @@ PAGE = 10_000
 class Collection:
     """A collection under its alias. It is created at the first call if it does not exist; nothing here clears it."""
 
-    def __init__(
-        self, server: QdrantServer, name: str, dimension: int, settings: QdrantSettings = DEFAULT_SETTINGS
-    ) -> None:
+    def __init__(self, server: QdrantServer, name: str, dimension: int) -> None:
         self.server = server
         self.name = name
         self.dimension = dimension
-        self.settings = settings
+        self.settings = server.settings
         self._lock = threading.Lock()
         self._ready = False
 

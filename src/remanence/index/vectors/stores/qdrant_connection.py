@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from remanence.errors import InvalidInput, ProjectionUnavailable, RemanenceError
-from remanence.index.vectors.stores.qdrant_settings import DEFAULT_SETTINGS
+from remanence.index.vectors.stores.qdrant import Qdrant
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -39,28 +39,27 @@ class QdrantServer:
     Nothing is sent before the first call: if the server is down, that reports it.
 
     Args:
-        qdrant: An URL, a list of URLs of the same cluster, or a `QdrantClient`, which is left open by `close`.
-        api_key: The key of the server; that in QDRANT_API_KEY if left out.
-        timeout: How many seconds one call may take, at each address.
+        qdrant: Where it is, and how long one call may take at each address. A `QdrantClient` is left open by `close`.
     """
 
-    def __init__(self, qdrant: Any, api_key: str | None = None, timeout: int = DEFAULT_SETTINGS.timeout) -> None:
+    def __init__(self, qdrant: Qdrant) -> None:
         from qdrant_client import QdrantClient
 
-        self._owns_clients = not isinstance(qdrant, QdrantClient)
-        if isinstance(qdrant, QdrantClient):
-            self._clients = [qdrant]
+        self.settings = qdrant
+        self._owns_clients = not isinstance(qdrant.url, QdrantClient)
+        if isinstance(qdrant.url, QdrantClient):
+            self._clients = [qdrant.url]
         else:
-            key = api_key if api_key is not None else os.environ.get("QDRANT_API_KEY")
+            key = qdrant.key if qdrant.key is not None else os.environ.get("QDRANT_API_KEY")
             self._clients = [
                 QdrantClient(
                     url=url,
                     api_key=key,
-                    timeout=timeout,
+                    timeout=qdrant.timeout,
                     check_compatibility=False,
-                    event_hooks=_response_limits(timeout, MAX_RESPONSE_BYTES),
+                    event_hooks=_response_limits(qdrant.timeout, MAX_RESPONSE_BYTES),
                 )
-                for url in addresses(qdrant)
+                for url in addresses(qdrant.url)
             ]
         self._first = 0
         options = self._clients[0].init_options
@@ -106,7 +105,7 @@ def addresses(qdrant: object) -> list[str]:
     urls = [url for url in given if isinstance(url, str) and url.startswith(("http://", "https://"))]
     if not urls or len(urls) != len(given):
         raise InvalidInput(
-            f"qdrant={qdrant!r} is neither a Qdrant URL, a list of them, nor a QdrantClient. Give one such as "
+            f"{qdrant!r} is neither the URL of a Qdrant server, a list of them, nor a QdrantClient. Give one such as "
             "'http://localhost:6333'."
         )
     return urls
@@ -123,7 +122,7 @@ def _explain(error: Exception, address: str, in_process: bool) -> tuple[Projecti
     if status == 404 or (in_process and isinstance(error, ValueError) and "not found" in str(error)):
         return CollectionMissing(f"Qdrant at {address} has lost its collection. It is filled again."), False
     if status in (401, 403):
-        advice = f"Give the right key with api_key= or in QDRANT_API_KEY. {_SAFE}"
+        advice = f"Give the right key with Qdrant(url, key=...) or in QDRANT_API_KEY. {_SAFE}"
         return ProjectionUnavailable(f"Qdrant at {address} refuses the key: {status}. {advice}"), False
     if status is not None:
         said = getattr(error, "content", b"")[:200].decode("utf-8", "replace")
