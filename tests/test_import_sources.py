@@ -508,7 +508,7 @@ class TestDamagedAndHostileFiles:
             ("a.json", b""),
             ("a.json", b"7"),
             ("a.db", b"SQLite format 3\x00 broken"),
-            ("a.txt", b"words"),
+            ("a.bin", b"words"),
         ],
     )
     def test_other_files_are_refused_with_what_can_be_imported(

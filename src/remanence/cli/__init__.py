@@ -3,9 +3,14 @@
 parser.py            how a command is declared, and the argument parser
 options.json         the options of the commands
 memory_commands.py   the commands about memories
+live_commands.py     `remanence tail` and `remanence chat`
 graph_commands.py    the commands about entities and the graph
-admin_commands.py    the commands about spaces and folders
+admin_commands.py    the commands about spaces, jobs and upkeep
+file_commands.py     the commands about files, and checks of them
+doctor.py            `remanence doctor`
+model_commands.py    the commands about models, evaluation, and the demo
 server_commands.py   `remanence mcp`, `remanence serve`, and tokens
+completion.py        `remanence completion`: scripts for bash, zsh and fish
 job_process.py       the process that does queued jobs
 locations.py         which folder and space is meant
 output.py            how results are printed
@@ -16,6 +21,7 @@ Exit codes: 0 done; 1 failed, and stderr says why; 2 wrong usage; 130 interrupte
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from argparse import Namespace
@@ -27,7 +33,8 @@ from remanence.errors import RemanenceError
 
 # Importing these modules registers their commands, which `--help` lists in this order.
 # isort: off
-from remanence.cli import memory_commands, graph_commands, admin_commands, server_commands  # noqa: F401
+from remanence.cli import memory_commands, live_commands, graph_commands, admin_commands  # noqa: F401
+from remanence.cli import file_commands, doctor, model_commands, server_commands, completion  # noqa: F401
 # isort: on
 
 __all__ = ["main"]
@@ -43,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")
     parser = make_parser()
-    args = parser.parse_args(argv)
+    args = parser.parse(argv)
     if args.run is None:
         parser.print_help(sys.stderr)
         return 2
@@ -53,12 +60,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: Namespace) -> int:
     try:
-        code = int(args.run(args) or 0)
+        code: int = args.run(args)
         sys.stdout.flush()
     except RemanenceError as error:
         from remanence.service.error_wording import with_commands
 
-        print(f"error: {with_commands(str(error))}", file=sys.stderr)
+        said = with_commands(str(error))
+        as_json = json.dumps({"error": {"type": type(error).__name__, "message": said}}, ensure_ascii=False)
+        print(as_json if getattr(args, "json", False) else f"error: {said}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(file=sys.stderr)

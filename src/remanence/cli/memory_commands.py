@@ -9,50 +9,52 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.cli import output
 from remanence.cli.locations import open_space
-from remanence.cli.parser import VALIDITY, command, provided_options, space_command, view_command
+from remanence.cli.output import Lines, Result
+from remanence.cli.parser import VALIDITY, command, provided_options, section, space_command, view_command
 from remanence.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from remanence import Space, View
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
+_CHANGE, _ASK = "Add, change and remove memories", "Ask and list"
+section(_CHANGE)
+
 _FILTERS = "--kind --tag --source --speaker --conversation --meta --since"
 
 
 @command(
     "add",
     'add "Alice moved to Lisbon." --valid-from 2026-05-03',
-    f"text --key --kind --importance --strength --tag --expires-at --now {VALIDITY} --source --json",
+    f"text --key --kind --importance --strength --tag --expires-at --now {VALIDITY} --source",
 )
-def add(args: Namespace) -> None:
+def add(args: Namespace) -> Result:
     """Add a text and print its id."""
     text = _text(args.text)
     with open_space(args, create=True) as space:
-        output.print_added(space.add(**provided_options(args, space.add) | {"text": text}), as_json=args.json)
+        return output.added(space.add(**provided_options(args, space.add) | {"text": text}))
 
 
-@command("add-many", "add-many facts.jsonl", "file --json")
-def add_many(args: Namespace) -> None:
+@command("add-many", "add-many facts.jsonl", "file")
+def add_many(args: Namespace) -> Result:
     """Add many texts, one JSON object a line with the fields of add."""
     rows = _read_rows(args.file)
     with open_space(args, create=True) as space:
-        output.print_added_count(space.add_many(rows, progress=output.stdout_is_terminal()), as_json=args.json)
+        return output.added_many(space.add_many(rows, progress=output.stdout_is_terminal()))
 
 
-@command("add-turns", "add-turns chat.jsonl", "file --json")
-def add_turns(args: Namespace) -> None:
+@command("add-turns", "add-turns chat.jsonl", "file")
+def add_turns(args: Namespace) -> Result:
     """Add chat turns, one JSON object a line: content, and speaker or role, time, conversation."""
     rows = _read_rows(args.file)
     with open_space(args, create=True) as space:
-        output.print_added_count(space.add_turns(rows, progress=output.stdout_is_terminal()), as_json=args.json)
+        return output.added_many(space.add_turns(rows, progress=output.stdout_is_terminal()))
 
 
-@command(
-    "remember", 'remember "I moved to Porto."', "text --turns --now --no-wait --source --observed-by --extractor --json"
-)
-def remember(args: Namespace) -> None:
+@command("remember", 'remember "I moved to Porto."', "text --turns --now --no-wait --source --observed-by --extractor")
+def remember(args: Namespace) -> Result | Lines:
     """Store a text or a chat, and the facts in it."""
     if (args.text is None) == (args.turns is None):
         raise InvalidInput("give either a text or --turns FILE.")
@@ -60,18 +62,21 @@ def remember(args: Namespace) -> None:
     details = provided_options(args, "now source observed_by")
     with open_space(args, create=True) as space:
         if args.no_wait:
-            print(space.remember(text_or_turns, wait=False, **details).id)
-            return
+            job = space.remember(text_or_turns, wait=False, **details)
+            return Result({"job": job.id}, job.id)
         facts = space.remember(text_or_turns, **details)
-        output.print_memories(facts, as_json=args.json)
-        if not facts and not args.json:
-            print("stored; no facts were found in it", file=sys.stderr)
+    if not facts and not args.json:
+        print("stored; no facts were found in it", file=sys.stderr)
+    return output.many_memories(facts)
+
+
+section(_ASK)
 
 
 @view_command(
     "recall",
     'recall "Where does Alice live?" --explain',
-    f"query --limit --during --history {_FILTERS} --min-score --now --include --explain --signals --reader --json",
+    f"query --limit --during --history {_FILTERS} --min-score --now --include --explain --signals --reader",
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""
@@ -79,8 +84,8 @@ def recall(view: View, args: Namespace) -> None:
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 
-@view_command("get", f"get {_SOME_ID}", "id --json")
-def get(view: View, args: Namespace) -> None:
+@view_command("get", f"get {_SOME_ID}", "id")
+def get(view: View, args: Namespace) -> Result:
     """Show one memory."""
     memory = view.get(args.id)
     if memory is None:
@@ -88,81 +93,87 @@ def get(view: View, args: Namespace) -> None:
             f"space {view.name!r} shows no memory {args.id!r}. It may be forgotten: "
             f"`remanence unforget {args.id}`, or --as-of a time when it was known."
         )
-    output.print_memory(memory, as_json=args.json)
+    return output.one_memory(memory)
+
+
+section(_CHANGE)
 
 
 @space_command("forget", f'forget {_SOME_ID} --why "she asked"', "id --why --with-related")
-def forget(space: Space, args: Namespace) -> None:
+def forget(space: Space, args: Namespace) -> Result:
     """Hide a memory from now on."""
     space.forget(args.id, why=args.why, with_related=args.with_related)
     option = " --with-related" if args.with_related else ""
-    print(f"forgotten; `remanence unforget {args.id}{option}` shows it again")
+    return Result({"forgotten": args.id}, f"forgotten; `remanence unforget {args.id}{option}` shows it again")
 
 
 @space_command("unforget", f"unforget {_SOME_ID}", "id --with-related")
-def unforget(space: Space, args: Namespace) -> None:
+def unforget(space: Space, args: Namespace) -> Result:
     """Show a forgotten memory again."""
     space.unforget(args.id, with_related=args.with_related)
-    print("no longer forgotten")
+    return Result({"restored": args.id}, "no longer forgotten")
 
 
 @space_command("erase", f"erase {_SOME_ID}", "id --with-related --yes")
-def erase(space: Space, args: Namespace) -> int:
+def erase(space: Space, args: Namespace) -> Result:
     """Delete the text of a memory permanently, in every version."""
 
     def described() -> str:
         memory = space.get(args.id)
         return "this memory (it is forgotten, or does not exist)" if memory is None else repr(memory.text)
 
-    return ask_and_erase(args, described, lambda: space.erase(args.id, with_related=args.with_related))
+    return ask_and_erase(args, described, lambda: [space.erase(args.id, with_related=args.with_related)])
 
 
 @space_command("erase-space", "erase-space --space users/bob --yes", "--yes")
-def erase_space(space: Space, args: Namespace) -> int:
+def erase_space(space: Space, args: Namespace) -> Result:
     """Delete everything in a space and in the spaces below it permanently."""
 
     def described() -> str:
         below = sum(name != space.name for name in space.spaces())
         return f"all of {space.name!r} ({space.count():,} memories) and of {below:,} spaces below it"
 
-    return ask_and_erase(args, described, space.erase_space)
+    return ask_and_erase(args, described, lambda: [space.erase_space()])
 
 
-def ask_and_erase(args: Namespace, described: Callable[[], str], erase: Callable[[], object]) -> int:
-    """Ask whether what is described is to be erased, unless `--yes` was given, and print the certificate."""
+def ask_and_erase(args: Namespace, described: Callable[[], str], erase: Callable[[], Sequence[object]]) -> Result:
+    """Ask whether what is described is to be erased, unless `--yes` was given; the result is the certificate."""
     if not args.yes:
         if not sys.stdin.isatty():
             print("error: erasing cannot be undone. Give --yes, as there is no terminal to ask at.", file=sys.stderr)
-            return 2
+            return Result({"erased": False}, "", code=2)
         if not _confirm(f"Erase {described()} permanently? [y/N] "):
-            print("nothing was erased")
-            return 1
-    print(erase())
-    return 0
+            return Result({"erased": False}, "nothing was erased", code=1)
+    certificates = erase()
+    return Result(certificates if len(certificates) != 1 else certificates[0], "\n".join(map(str, certificates)))
 
 
 @space_command("touch", f"touch {_SOME_ID} --boost", "id --boost")
-def touch(space: Space, args: Namespace) -> None:
+def touch(space: Space, args: Namespace) -> Lines:
     """Record that a memory was useful, and print its old and new score."""
-    print(*space.touch(args.id, boost=args.boost))
+    return Lines(space.touch(args.id, boost=args.boost))
 
 
-@view_command("memories", "memories", f"folder --status {_FILTERS} --json")
-def memories(view: View, args: Namespace) -> None:
+section(_ASK)
+
+
+@view_command("memories", "memories", f"folder --status {_FILTERS}")
+def memories(view: View, args: Namespace) -> Lines:
     """List every memory of a space."""
-    output.print_memories(view.memories(**provided_options(args, view.memories)), as_json=args.json)
+    return output.many_memories(view.memories(**provided_options(args, view.memories)))
 
 
 @view_command("count", "count ./memory", "folder")
-def count(view: View, args: Namespace) -> None:
+def count(view: View, args: Namespace) -> Result:
     """Count the memories of a space."""
-    print(view.count())
+    number = view.count()
+    return Result({"count": number}, str(number))
 
 
 @view_command("profile", "profile --max-tokens 200", "--max-tokens --topics --extractor")
-def profile(view: View, args: Namespace) -> None:
+def profile(view: View, args: Namespace) -> Result:
     """List what is true now of the person or the project that a space is about."""
-    print(view.profile(max_tokens=args.max_tokens, topics=args.topics))
+    return Result(view.profile(max_tokens=args.max_tokens, topics=args.topics))
 
 
 def _text(argument: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -56,25 +58,87 @@ def console() -> Console:
     return Console(highlight=False) if stdout_is_terminal() else Console(highlight=False, width=100, color_system=None)
 
 
-def print_added(memory: Memory, *, as_json: bool) -> None:
-    """A memory that was just added: its id, and at a terminal also what was extracted from it."""
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command found or did: the value, printed as JSON if asked for, and else the text, by default the value's.
+
+    `code` is the exit code.
+    """
+
+    value: Any
+    text: str | None = None
+    code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Many values, printed one a line while they are read: as JSON lines, so that a reader can start early, or as text.
+
+    `code` gives the exit code afterwards.
+    """
+
+    values: Iterable[Any]
+    text: Callable[[Any], str] = str
+    code: Callable[[], int] = int
+
+
+def show(result: Result | Lines | None, *, as_json: bool) -> int:
+    """Print what a command returned, and return the exit code."""
+    if isinstance(result, Lines):
+        for value in result.values:
+            print(json.dumps(json_value(value), ensure_ascii=False) if as_json else result.text(value), flush=True)
+        return result.code()
+    if result is None:
+        return 0
     if as_json:
-        print_json(_fields(memory))
-    elif stdout_is_terminal():
+        print_json(result.value)
+    elif text := str(result.value) if result.text is None else result.text:
+        print(text)
+    return result.code
+
+
+def json_value(value: Any) -> Any:
+    """A value in JSON types, as REST has it; results that REST has not have their fields."""
+    from remanence.service.payloads import answers, base_answers
+
+    kinds = {"Memory": base_answers.MemoryAnswer, "Entity": base_answers.EntityAnswer, "Stats": answers.StatsAnswer}
+    kinds |= {"Job": answers.JobAnswer, "Profile": answers.ProfileAnswer}
+    return _json_value(value, kinds)
+
+
+def _json_value(value: Any, kinds: Mapping[str, Any]) -> Any:
+    if answer := kinds.get(type(value).__name__):
+        return answer.of(value).model_dump(mode="json")
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if is_dataclass(value) and not isinstance(value, type):
+        given = {field.name: getattr(value, field.name) for field in fields(value) if field.name[0] != "_"}
+        windows = {name: window for name, window in given.items() if type(window).__name__ == "Window"}
+        for name, window in windows.items():
+            prefix = name.removesuffix("_window")
+            given |= {f"{prefix}_from": window.start, f"{prefix}_until": window.end}
+        return _json_value({name: given[name] for name in given if name not in windows}, kinds)
+    if isinstance(value, Mapping):
+        return {str(name): _json_value(item, kinds) for name, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_json_value(item, kinds) for item in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def added(memory: Memory) -> Result:
+    """A memory that was just added: its id, and at a terminal also what was extracted from it."""
+    text = memory.id
+    if stdout_is_terminal():
         extracted = [mention.name for mention in memory.mentions] + [str(claim) for claim in memory.triples]
         extracted += [str(memory.valid)] if memory.valid.has_bound else []
-        print(memory.id + (f"   found: {', '.join(extracted)}" if extracted else ""))
-    else:
-        print(memory.id)
+        text += f"   found: {', '.join(extracted)}" if extracted else ""
+    return Result(memory, text)
 
 
-def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
-    if as_json:
-        print_json([_fields(memory) for memory in memories])
-    else:
-        from remanence.text.text import pluralize
+def added_many(memories: Sequence[Memory]) -> Result:
+    from remanence.text.text import pluralize
 
-        print(pluralize(len({memory.id for memory in memories}), "memory", "memories"), "added")
+    return Result(memories, f"{pluralize(len({memory.id for memory in memories}), 'memory', 'memories')} added")
 
 
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
@@ -87,44 +151,34 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
         print(recall.explain())
         return
     elif stdout_is_terminal():
-        console().print(recall)  # names the missing signals, too
-        for number, hit in enumerate(recall, 1):
-            print(f"{number:>2}. {hit.memory.id}")
+        console().print(recall.table(ids=True))  # names the missing signals, too
         return
     else:
         for hit in recall:
-            print(f"{hit.score:.2f}\t{hit.memory.id}\t{_one_line(str(hit))}")
+            print(f"{hit.score:.2f}\t{hit.memory.id}\t{one_line(str(hit))}")
     for signal, reason in recall.missing.items():
         print(f"warning: {signal} is missing from this answer: {reason}", file=sys.stderr)
 
 
-def print_memory(memory: Memory, *, as_json: bool) -> None:
-    fields = _fields(memory)
-    if as_json:
-        print_json(fields)
-    else:
-        print("\n".join(f"{name:<12} {value}" for name, value in fields.items() if value not in (None, [], {})))
+def one_memory(memory: Memory) -> Result:
+    given = memory_fields(memory).items()
+    return Result(memory, "\n".join(f"{name:<12} {value}" for name, value in given if value not in (None, [], {})))
 
 
-def print_memories(memories: Iterable[Memory], *, as_json: bool) -> None:
-    """Many memories, one a line. With JSON each line is an object, so that a reader can start early."""
-    for memory in memories:
-        if as_json:
-            print(json.dumps(_fields(memory), ensure_ascii=False))
-        else:
-            print(f"{memory.id}\t{memory.revised_at.date()}\t{_one_line(memory.text)}")
+def many_memories(memories: Iterable[Memory]) -> Lines:
+    return Lines(memories, lambda memory: f"{memory.id}\t{memory.revised_at.date()}\t{one_line(memory.text)}")
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    print(json.dumps(json_value(value), ensure_ascii=False, indent=2))
 
 
-def _fields(memory: Memory) -> dict[str, Any]:
+def memory_fields(memory: Memory) -> dict[str, Any]:
     """A memory as every interface shows it."""
     from remanence.service.payloads.base_answers import MemoryAnswer
 
     return MemoryAnswer.of(memory).model_dump()
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     return " ".join(text.split())

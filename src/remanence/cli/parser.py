@@ -2,13 +2,15 @@
 
 A decorator registers a function with its name, an example and the names of its options. Its docstring is the help
 text. The options are in options.json: "recall --kind" is the option `--kind` of `recall`, "--kind" that of the other
-commands. A name that is not there is a positional argument without a help text.
+commands. A name that is not there is a positional argument without a help text. Every command has `--json`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 from argparse import (
     SUPPRESS,
     ArgumentParser,
@@ -17,19 +19,23 @@ from argparse import (
     Namespace,
     RawDescriptionHelpFormatter,
 )
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial, wraps
+from difflib import get_close_matches
+from functools import partial
 from inspect import signature
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from remanence.cli.locations import open_space, open_view
+from remanence.cli.output import Lines, Result, show
 from remanence.schema.version import __version__
 
-CommandFunction = Callable[[Namespace], "int | None"]
-OpenedCommandFunction = Callable[[Any, Namespace], "int | None"]  # the first argument is a space or a view
+CommandFunction = Callable[[Namespace], "Result | Lines | None"]
+"""What it returns is printed, as text or as JSON. One that goes on until it is interrupted prints itself."""
+OpenedCommandFunction = Callable[[Any, Namespace], "Result | Lines | None"]  # of a space or a view, first
 
 VALIDITY = "--valid-from --valid-until --confidence --observed-by"
 DEFAULT_FOLDER = "./memory"
@@ -40,10 +46,60 @@ class Command:
     """A command. "graph query" is the command `query` of the group `graph`; a group has no function."""
 
     name: str
-    run: CommandFunction | None
+    run: Callable[[Namespace], int] | None
     help: str
     example: str
     options: str = ""
+    section: str = ""
+
+
+class Parser(ArgumentParser):
+    """A parser that names the nearest command, option or choice for one that does not exist."""
+
+    _words: Sequence[str] = ()
+
+    def parse(self, words: Sequence[str] | None) -> Namespace:
+        """The arguments that these words are; None takes those of the process."""
+        self._words = sys.argv[1:] if words is None else words
+        return self.parse_args(self._words)
+
+    def error(self, message: str) -> NoReturn:
+        """End with exit code 2, and say what was probably meant."""
+        if wrong := re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message, re.DOTALL):
+            name, value, choices = wrong.groups()
+            known = re.findall(r"[^\s',]+", choices)
+            what = "command" if name == "COMMAND" else f"value of {name}"
+            ways = (
+                f"`{self.prog} --help` lists the commands."
+                if name == "COMMAND"
+                else f"It is one of {', '.join(known)}."
+            )
+            message = f"there is no {what} {value!r}.{_did_you_mean(value, known)} {ways}"
+        elif unknown := re.match(r"unrecognized arguments: (-\S+)", message):
+            named = unknown[1].partition("=")[0]
+            command = _command_of(self._words)
+            known = [*_option_words(command), "--help"]
+            program = " ".join(filter(None, (self.prog, command.name if command else "")))
+            message = f"there is no option {named}.{_did_you_mean(named, known)} `{program} --help` lists the options."
+        super().error(message)
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The nearest of the known words as a question; "" if none is near."""
+    near = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
+def _command_of(words: Sequence[str]) -> Command | None:
+    """The command among the words that were typed."""
+    names = {command.name: command for command in COMMANDS if command.run is not None}
+    pairs = [f"{first} {second}" for first, second in pairwise(words)]
+    return next((names[word] for word in (*pairs, *words) if word in names), None)
+
+
+def _option_words(command: Command | None) -> list[str]:
+    words = [word for word in command.options.split() if word.startswith("--")] if command else []
+    return [*words, "--json", "--memory", "--space", "--embedder"]
 
 
 def _split_names(text: str) -> list[str]:
@@ -75,18 +131,24 @@ _OPTIONS_FILE = Path(__file__).with_name("options.json").read_text("utf-8")
 _OPTIONS: dict[str, dict[str, Any]] = json.loads(_OPTIONS_FILE, object_hook=_settings)
 
 COMMANDS: list[Command] = []
+_SECTIONS: list[str] = []
+
+
+def section(title: str) -> None:
+    """Begin a section of the help: the commands that are registered from here on are in it."""
+    _SECTIONS.append(title)
 
 
 def group(name: str, help: str, example: str) -> None:
     """Register a group of commands. If it has a command `list`, the name of the group alone runs it."""
-    COMMANDS.append(Command(name, None, help, example))
+    COMMANDS.append(Command(name, None, help, example, section=_SECTIONS[-1]))
 
 
 def command(name: str, example: str, options: str = "") -> Callable[[CommandFunction], CommandFunction]:
     """Register a command that opens the space itself."""
 
     def register(run: CommandFunction) -> CommandFunction:
-        COMMANDS.append(Command(name, run, run.__doc__ or "", example, options))
+        _register(name, lambda args: show(run(args), as_json=args.json), run.__doc__, example, options)
         return run
 
     return register
@@ -94,25 +156,32 @@ def command(name: str, example: str, options: str = "") -> Callable[[CommandFunc
 
 def space_command(
     name: str, example: str, options: str = "", *, create: bool = False
-) -> Callable[[OpenedCommandFunction], CommandFunction]:
+) -> Callable[[OpenedCommandFunction], OpenedCommandFunction]:
     """Register a function that is given the opened space. With `create`, a missing folder is created."""
-    return lambda run: command(name, example, options)(_open_first(partial(open_space, create=create), run))
+    return _opening_command(partial(open_space, create=create), name, example, options)
 
 
-def view_command(name: str, example: str, options: str) -> Callable[[OpenedCommandFunction], CommandFunction]:
+def view_command(name: str, example: str, options: str) -> Callable[[OpenedCommandFunction], OpenedCommandFunction]:
     """Register a function that is given the space as of the moment that `--as-of` names."""
-    return lambda run: command(name, example, f"{options} --as-of")(_open_first(open_view, run))
+    return _opening_command(open_view, name, example, f"{options} --as-of")
 
 
-def _open_first(
-    opener: Callable[[Namespace], AbstractContextManager[Any]], run: OpenedCommandFunction
-) -> CommandFunction:
-    @wraps(run)
-    def run_opened(args: Namespace) -> int | None:
-        with opener(args) as opened:
-            return run(opened, args)
+def _opening_command(
+    opener: Callable[[Namespace], AbstractContextManager[Any]], name: str, example: str, options: str
+) -> Callable[[OpenedCommandFunction], OpenedCommandFunction]:
+    def register(run: OpenedCommandFunction) -> OpenedCommandFunction:
+        def run_opened(args: Namespace) -> int:
+            with opener(args) as opened:  # what is printed may be read while it is open
+                return show(run(opened, args), as_json=args.json)
 
-    return run_opened
+        _register(name, run_opened, run.__doc__, example, options)
+        return run
+
+    return register
+
+
+def _register(name: str, run: Callable[[Namespace], int], help: str | None, example: str, options: str) -> None:
+    COMMANDS.append(Command(name, run, help or "", example, options, _SECTIONS[-1]))
 
 
 def provided_options(args: Namespace, of: str | Callable[..., Any], *without: str) -> dict[str, Any]:
@@ -121,19 +190,22 @@ def provided_options(args: Namespace, of: str | Callable[..., Any], *without: st
     return {name: vars(args)[name] for name in names if vars(args).get(name) is not None and name not in without}
 
 
-def make_parser() -> ArgumentParser:
+def make_parser() -> Parser:
     """The parser of the whole command line."""
-    parser = ArgumentParser(
+    parser = Parser(
         "remanence",
+        usage="remanence [--memory DIR] [--space NAME] [--embedder NAME] COMMAND ...",
         description="Long-term memory in an append-only ledger. Every answer lists its reasons.",
-        epilog='Example:\n  remanence add "Alice lives in Porto."\n  remanence recall "Where is Alice?"',
+        epilog=f"{_sections()}\n\nExample:\n"
+        '  remanence add "Alice lives in Porto."\n  remanence recall "Where is Alice?"',
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"remanence {__version__}")
     _add_location_options(parser, os.environ.get("REMANENCE_MEMORY") or DEFAULT_FOLDER, None)
     parser.set_defaults(run=None)
-    groups = {"": parser}
-    subparsers = {"": parser.add_subparsers(title="commands", metavar="COMMAND")}
+    groups: dict[str, ArgumentParser] = {"": parser}
+    # The commands are listed by section, in the epilog.
+    subparsers: dict[str, Any] = {"": parser.add_subparsers(title="commands", metavar="COMMAND", help=SUPPRESS)}
     for command in COMMANDS:
         group, _, verb = command.name.rpartition(" ")
         made = _add_command(subparsers[group], verb, command)
@@ -144,12 +216,37 @@ def make_parser() -> ArgumentParser:
     return parser
 
 
+def subcommands(parser: ArgumentParser, path: str = "") -> Iterator[tuple[str, ArgumentParser]]:
+    """Every command with its parser, `models get` and the like included."""
+    for action in parser._actions:
+        if isinstance(action.choices, dict):  # only the choices of subcommands have parsers
+            for name, child in action.choices.items():
+                yield f"{path}{name}", child
+                yield from subcommands(child, f"{path}{name} ")
+
+
+def _sections() -> str:
+    """The commands by section, each with its summary."""
+    shown = [command for command in COMMANDS if " " not in command.name]
+    width = max((len(command.name) for command in shown), default=0)
+    blocks = []
+    for title in dict.fromkeys(command.section for command in shown):
+        rows = [f"  {c.name:<{width}}  {_summary(c)}" for c in shown if c.section == title]
+        blocks.append("\n".join([f"{title}:", *rows]))
+    return "\n\n".join(blocks)
+
+
+def _summary(command: Command) -> str:
+    summary = command.help.partition("\n")[0].rstrip(".")
+    return f"{summary[0].lower()}{summary[1:]}"
+
+
 def _add_command(subparsers: Any, verb: str, command: Command) -> ArgumentParser:
-    summary = command.help.rstrip(".")
+    listed = {"help": _summary(command)} if " " in command.name else {}
     parser: ArgumentParser = subparsers.add_parser(
         verb,
-        help=f"{summary[0].lower()}{summary[1:]}",
-        description=f"{summary}.",
+        **listed,
+        description=f"{command.help.rstrip('.')}.",
         epilog=f"Example:\n  remanence {command.example}",
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -158,6 +255,7 @@ def _add_command(subparsers: Any, verb: str, command: Command) -> ArgumentParser
     for word in command.options.split():
         parser.add_argument(word, **_OPTIONS.get(f"{command.name} {word}") or _OPTIONS.get(word, {}))
     if command.run is not None:
+        parser.add_argument("--json", **_OPTIONS["--json"])
         parser.set_defaults(run=command.run)
     return parser
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import remanence
 from remanence.cli.locations import load_extractor, memory_location, open_options, open_space
-from remanence.cli.parser import command, group, provided_options
+from remanence.cli.output import Lines, Result
+from remanence.cli.parser import command, group, provided_options, section
 from remanence.errors import InvalidInput, MissingExtra
 from remanence.ledger import open_ledger
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from remanence import Space
     from remanence.service.hosting.tokens import TokenStore
 
+
+section("Serve")
 
 _OPTIONS = (
     "folder --tools --no-default-tools --read-only --http --host --port --require-token --token --tokens "
@@ -134,7 +137,7 @@ group("tokens", "Who may use the server, and for what", "tokens list")
 
 
 @command("tokens create", "tokens create laptop default --access write", "name spaces --access --expires-at")
-def create(args: Namespace) -> None:
+def create(args: Namespace) -> Result:
     """Make a token and print it. It is stored as a hash, and cannot be shown again."""
     from remanence.schema import UTC
     from remanence.text.temporal import parse_moment
@@ -143,29 +146,37 @@ def create(args: Namespace) -> None:
     expires_at = None if args.expires_at is None else parse_moment(args.expires_at, now, argument="expires_at")
     open_ledger(memory_location(args, create=True)).close()  # the server may not have been started yet
     with _tokens(args) as tokens:
-        secret, _ = tokens.create(args.name, spaces=args.spaces, access=args.access, expires_at=expires_at)
-    print(secret)
+        secret, token = tokens.create(args.name, spaces=args.spaces, access=args.access, expires_at=expires_at)
+    return Result({"token": secret, "id": token.id, "name": token.name}, secret)
 
 
 @command("tokens list", "tokens list")
-def list_(args: Namespace) -> None:
+def list_(args: Namespace) -> Lines:
     """List the tokens: id, name, access, spaces and status."""
     from remanence.schema import UTC, format_moment
 
-    now = datetime.now(UTC)
+    now, rows = datetime.now(UTC), []
     with _tokens(args) as tokens:
         for token in tokens.list():
-            expiry = "" if token.expires_at is None else f"until {format_moment(token.expires_at)}"
+            expiry = None if token.expires_at is None else format_moment(token.expires_at)
             status = "revoked" if token.revoked_at else "valid" if token.is_valid(now) else "expired"
-            fields = (token.id, token.name, token.access, ",".join(token.spaces), status, expiry)
-            print("\t".join(fields).rstrip())
+            row = {"id": token.id, "name": token.name, "access": token.access, "spaces": [*token.spaces]}
+            rows.append(row | {"status": status, "expires_at": expiry})
+    return Lines(rows, _token_line)
+
+
+def _token_line(row: dict[str, Any]) -> str:
+    expiry = f"until {row['expires_at']}" if row["expires_at"] else ""
+    fields = (row["id"], row["name"], row["access"], ",".join(row["spaces"]), row["status"], expiry)
+    return "\t".join(fields).rstrip()
 
 
 @command("tokens revoke", "tokens revoke 5f2a90c4d1e3", "id")
-def revoke(args: Namespace) -> None:
+def revoke(args: Namespace) -> Result:
     """Refuse a token from now on."""
     with _tokens(args) as tokens:
-        print(f"revoked: {tokens.revoke(args.id).name}")
+        name = tokens.revoke(args.id).name
+    return Result({"revoked": args.id, "name": name}, f"revoked: {name}")
 
 
 def _tokens(args: Namespace) -> closing[TokenStore]:

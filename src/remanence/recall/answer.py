@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remanence.schema.notebook_pictures import NotebookPicture
 
 _ARCHIVE = "archive"
+_ID_WIDTH = 24  # of a memory's id, which cannot be copied from two lines
 _MIN_CONFIDENCE = 0.3
 """The least probability by the reader for a confident recall. In generated worlds, 95% of the questions with an answer
 and 25% of the questions without one reach it; in chats, 90% of the questions with an answer (development halves)."""
@@ -195,15 +196,21 @@ class Recall(Sequence[Hit]):
         return recall_picture(self)
 
     def __rich__(self) -> Table:
+        return self.table()
+
+    def table(self, *, ids: bool = False) -> Table:
+        """The hits as a table of rich, for a terminal; with `ids`, the id of each memory below its text."""
         from rich.markup import escape
         from rich.table import Table
 
         title = escape(escape_terminal(f"{self.question}{self._setting()}"))
         table = Table(title=title, title_justify="left", show_lines=True)
         for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("reason", "dim")):
-            table.add_column(header, style=style)
+            table.add_column(header, style=style, min_width=_ID_WIDTH if ids and header == "memory" else None)
         for hit in self.hits:
-            table.add_row(*(escape(escape_terminal(cell)) for cell in _table_row(hit)))
+            cells = [escape(escape_terminal(cell)) for cell in _table_row(hit)]
+            cells[1] += f"\n[dim]{escape(hit.memory.id)}[/dim]" if ids else ""
+            table.add_row(*cells)
         table.caption = escape(escape_terminal("; ".join(self._notes()))) or None
         table.caption_justify = "left"
         return table

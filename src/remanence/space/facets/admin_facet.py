@@ -213,9 +213,11 @@ class Admin(AdminView):
             source: An export of ChatGPT, Claude, Gemini or Hindsight (the zip file, its folder or the JSON file), a
                 chat of WhatsApp, a SqliteStore file or a BaseStore of LangGraph, a database of mem0 (its Qdrant folder,
                 history.db, or the folder with both) or of memvara, JSON of Zep, Graphiti or the MCP memory server, a
-                Letta agent file, a CSV file, a folder of Markdown notes, or a bundle of the Open Knowledge Format.
+                Letta agent file, a CSV or text file, a folder of Markdown notes, or a bundle of the Open Knowledge
+                Format.
             format: "chatgpt", "claude", "gemini", "whatsapp", "langgraph", "mem0", "memvara", "zep", "letta",
-                "hindsight", "server-memory", "csv", "markdown" or "okf"; found by what is in the file if left out.
+                "hindsight", "server-memory", "csv", "text", "markdown" or "okf"; found by what is in the file, if left
+                out.
             user: Import only what belongs to this user, or is in a namespace with this part.
             users: What to do with the memories of several users: "separate" gives each a space below this one,
                 such as `space.child("users", "bob")`; "together" imports all into this one.

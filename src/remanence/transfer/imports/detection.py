@@ -27,6 +27,7 @@ from remanence.transfer.imports.okf import OkfBundle, is_bundle
 from remanence.transfer.imports.records import FORMAT_NAMES, ImportFormat, Source
 from remanence.transfer.imports.sqlite_file import SQLITE_MAGIC, SqliteFile
 from remanence.transfer.imports.tables import ANY_JSON, Format, TableSource
+from remanence.transfer.imports.text_file import TEXT_ENDINGS, TextFile
 from remanence.transfer.imports.whatsapp import DATE_ORDERS, is_whatsapp, whatsapp_rows
 from remanence.transfer.jsonlines import GZIP_MAGIC, starts_with
 
@@ -70,6 +71,8 @@ def open_source(
             return OkfBundle(path)
         if format == "markdown" and path.is_dir():
             return MarkdownFolder(path)
+        if format == "text" and path.is_file() and not is_database:
+            return TextFile(path)
         found, name = _find(path, now, options, date_order)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -98,13 +101,15 @@ def _find(
             f"{path} is an export of Remanence. Import it with remanence.restore({str(path)!r}, into=...)."
         )
     is_packed = starts_with(path, ZIP_MAGIC) or starts_with(path, GZIP_MAGIC)
-    problem = "it is not a JSON, CSV, zip, SQLite or Markdown file, or a chat of WhatsApp"
+    problem = "it is not a JSON, CSV, zip, SQLite, text or Markdown file, or a chat of WhatsApp"
     if is_packed or _is_json(path):
         found, problem = _find_chats(path, chat_options)
         if found is not None:
             return found
     if table := _text_format(path, is_packed):
         return _open_table(path, table, date_order), table.name
+    if path.suffix.lower() in TEXT_ENDINGS and not is_packed:
+        return TextFile(path), "text"
     raise _unknown_source_error(path, problem)
 
 
@@ -208,6 +213,6 @@ def _unknown_source_error(path: Path, found: str) -> InvalidInput:
     return InvalidInput(
         f"{path} is nothing that can be imported: {found}. What can be: exports of ChatGPT, Claude, Gemini, WhatsApp "
         "and Hindsight, Letta agent files, JSON of Zep, Graphiti, LangGraph stores and the MCP memory server, "
-        "databases of LangGraph, mem0 and memvara, CSV files, folders of Markdown notes or of the Open Knowledge "
-        "Format, and what `remanence export` wrote. If it is one of these, name it by format= (--format)."
+        "databases of LangGraph, mem0 and memvara, CSV and text files, folders of Markdown notes or of the Open "
+        "Knowledge Format, and what `remanence export` wrote. If it is one of these, name it by format= (--format)."
     )

@@ -115,11 +115,16 @@ class MarkdownFolder(Source):
         for name in _DATE_FIELDS:
             if at := as_moment(named.get(name)):
                 return at
-        in_name = _ISO_DATE.search(Path(where).stem)
-        try:
-            return datetime.combine(date.fromisoformat(in_name[0]), datetime.min.time(), UTC) if in_name else None
-        except ValueError:
-            return None
+        return date_in_name(where)
+
+
+def date_in_name(path: str) -> datetime | None:
+    """The date in the name of a file, as daily notes have it."""
+    in_name = _ISO_DATE.search(Path(path).stem)
+    try:
+        return datetime.combine(date.fromisoformat(in_name[0]), datetime.min.time(), UTC) if in_name else None
+    except ValueError:
+        return None
 
 
 def _sections(body: str) -> Iterator[tuple[list[str], str]]:

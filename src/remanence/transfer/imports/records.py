@@ -17,7 +17,7 @@ from remanence.text.text import replace_unstorable
 
 ImportFormat = (
     Literal["chatgpt", "claude", "gemini", "whatsapp", "langgraph", "mem0", "memvara", "zep", "letta", "hindsight"]
-    | Literal["server-memory", "csv", "markdown", "okf"]
+    | Literal["server-memory", "csv", "text", "markdown", "okf"]
 )
 FORMAT_NAMES: tuple[str, ...] = tuple(name for names in get_args(ImportFormat) for name in get_args(names))
 
