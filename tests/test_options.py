@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from pydantic import ValidationError
 
 import langchain_remanence
 import llama_index_remanence
@@ -17,10 +18,12 @@ import remanence
 from remanence import InvalidInput, Space, View
 from remanence.adapters import RECALL_FILTERS
 from remanence.adapters.recall_filters import NOT_PASSED_ON
+from remanence.cli.parser import make_parser
 from remanence.index.engine.row_filter import RecallOptions, RowFilter
 from remanence.recall.receipts import CheckedOptions, Receipt
-from remanence.remember.validate import Draft, TurnDraft
+from remanence.remember.add_options import AddOptions, Fraction, TurnOptions
 from remanence.service.client.remote_space import RemoteSpace
+from remanence.service.payloads.base_requests import request_of
 from remanence.service.payloads.requests import AddRequest, ListRequest, RecallBody, TurnRequest
 from remanence_mcp import default_tools
 
@@ -47,9 +50,8 @@ def test_recall_has_every_option_with_its_default_and_type() -> None:
 
 
 def test_requests_have_the_same_options() -> None:
-    """Those of REST and of the client are made of the dataclass and of the signature of `add`."""
+    """Those of REST and of the client are made of `RecallOptions` and of `AddOptions`."""
     assert set(RecallBody.model_fields) == {*OPTIONS, "query", "as_of", "explain"}
-    assert set(AddRequest.model_fields) == set(parameters(Space.add)) == set(Draft.model_fields)
     assert parameters(RemoteSpace.recall) == parameters(View.recall)
     assert parameters(RemoteSpace.add) == parameters(Space.add)
 
@@ -98,19 +100,44 @@ def test_the_tool_of_mcp_has_what_is_not_excluded(monkeypatch: pytest.MonkeyPatc
     assert list(parameters(default_tools._with_filters(tool))) == ["query", "during", "min_trust"]
 
 
-def test_turns_have_the_same_fields_everywhere() -> None:
-    """What `add_turns` checks is what a request may hold."""
-    assert set(TurnRequest.model_fields) == set(TurnDraft.model_fields)
+def test_add_has_every_option_with_its_default() -> None:
+    """Its signature is written out, for editors and help(); all else takes the options from their one list."""
+    options = {name: field.default for name, field in AddOptions.model_fields.items() if name != "text"}
+
+    assert parameters(Space.add, "text") == options
+    assert set(AddRequest.model_fields) == {"text", *options}
+    assert set(TurnRequest.model_fields) == set(TurnOptions.model_fields)
+    command_line = vars(make_parser().parse_args(["add", "Ana drinks tea."]))
+    assert set(options) - set(command_line) == {"entities", "triples", "meta", "passages"}  # `add-many` reads these
 
 
-@pytest.mark.parametrize("option", ["informative_only", "exclude_texts", "min_trust"])
-def test_a_filter_is_named_in_two_files(option: str) -> None:
-    """Where it is declared and applied, and in the signature of `View.recall`; where it is used is not counted."""
+RECALL = ("index/engine/row_filter.py", "space/view.py")
+ADD = ("remember/add_options.py", "space/space.py")
+
+
+@pytest.mark.parametrize(
+    ("option", "declared"),
+    [("informative_only", RECALL), ("exclude_texts", RECALL), ("min_trust", RECALL), ("passages", ADD)],
+)
+def test_an_option_is_named_in_two_files(option: str, declared: tuple[str, str]) -> None:
+    """Where it is declared and checked, and in the signature of the method; where it is used is not counted."""
     naming = {
         path.relative_to(SOURCES).as_posix()
         for path in SOURCES.rglob("*.py")
-        if re.search(rf"^\s+{option}\b.*=|[\"']{option}[\"']", path.read_text("utf-8"), re.MULTILINE)
+        if re.search(rf"^\s+{option}: |[\"']{option}[\"']:", path.read_text("utf-8"), re.MULTILINE)
     }
 
-    assert {"index/engine/row_filter.py", "space/view.py"} <= naming
-    assert not {path for path in naming if path.startswith(("service/", "cli/"))}
+    assert set(declared) <= naming
+    assert not {path for path in naming if path.startswith(("service/", "cli/", "adapters/"))}, naming
+
+
+def test_a_new_option_of_add_is_an_option_of_requests() -> None:
+    """With the type that a caller gives, and the limits of the check."""
+
+    class Newer(AddOptions):
+        weight: Fraction | None = None
+
+    request = request_of(Newer)
+    assert request(text="Ana drinks tea.", weight=0.5).provided_fields("text") == {"weight": 0.5}
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        request(text="Ana drinks tea.", weight=2)

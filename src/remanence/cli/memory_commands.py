@@ -28,7 +28,7 @@ _FILTERS = "--kind --tag --source --speaker --conversation --meta --since"
 @command(
     "add",
     'add "Alice moved to Lisbon." --valid-from 2026-05-03',
-    f"text --key --kind --importance --strength --tag --expires-at --now {VALIDITY} --source",
+    f"text --key --kind --importance --strength --trust --tag --expires-at --now {VALIDITY} --source",
 )
 def add(args: Namespace) -> Result:
     """Add a text and print its id."""

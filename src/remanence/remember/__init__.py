@@ -1,6 +1,7 @@
 """The write path, from input to ledger entries. Each step of `add` is one module, in this order.
 
-validate.py             checks the input of callers
+add_options.py          the options of `add` and the fields of a turn, with their checks
+validate.py             checks the input of callers with them
 prepare.py              versions with names, claims and times, and without secrets
 append.py               embeds the versions and writes them, in transactions; under the write lock it uses
 turn_kinds.py             what each chat turn tells, by its vector

@@ -10,10 +10,10 @@ from remanence.errors import InvalidInput
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.inputs import check_window
 from remanence.models.extractors import speaker_name
+from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.remember.append import append, counting_stored_rows
 from remanence.remember.parallel_extraction import ExtractionInput, ParallelExtractor, can_extract_in_parallel
 from remanence.remember.prepare import PreparedVersion, prepare, prepare_turns
-from remanence.remember.validate import Draft, TurnDraft
 from remanence.schema import Memory
 from remanence.text.temporal import parse_moment
 
@@ -27,7 +27,12 @@ PrepareRows = Callable[["Extractor", range], list[PreparedVersion]]
 
 
 def store_drafts(
-    engine: Engine, space: str, drafts: Sequence[Draft], now: datetime, progress: Progress | None, embed_later: bool
+    engine: Engine,
+    space: str,
+    drafts: Sequence[AddOptions],
+    now: datetime,
+    progress: Progress | None,
+    embed_later: bool,
 ) -> list[Memory]:
     """Store these memories, and return them in the same order. InvalidInput names the row. With `embed_later` their
     vectors are made in the background."""
@@ -58,7 +63,12 @@ def store_drafts(
 
 
 def store_turns(
-    engine: Engine, space: str, turns: Sequence[TurnDraft], now: datetime, progress: Progress | None, embed_later: bool
+    engine: Engine,
+    space: str,
+    turns: Sequence[TurnOptions],
+    now: datetime,
+    progress: Progress | None,
+    embed_later: bool,
 ) -> list[Memory]:
     """Store these chat turns, and return their memories in the same order, as `store_drafts` does."""
     repetitions: dict[str, int] = {}

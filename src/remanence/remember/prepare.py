@@ -15,7 +15,7 @@ from remanence.index.engine.identity import content_digest, key_identity, new_id
 from remanence.index.engine.inputs import check_window
 from remanence.models.extractors import speaker_name
 from remanence.models.reader_input import needs_turn_before
-from remanence.remember.validate import Draft, TurnDraft
+from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import Fact, Memory, Turn, Window, micros
 from remanence.text.passages import split_passages, split_ranges
 from remanence.text.temporal import parse_moment
@@ -45,7 +45,7 @@ class PreparedVersion(NamedTuple):
     """Whether it is a text that the caller gave, without a key, and neither text nor caller give a date."""
 
 
-def prepare(engine: Engine, draft: Draft, now: datetime, extractor: Extractor | None = None) -> PreparedVersion:
+def prepare(engine: Engine, draft: AddOptions, now: datetime, extractor: Extractor | None = None) -> PreparedVersion:
     """The version of a memory as the caller gave it, without secrets if the engine has a redactor. `extractor` is used
     in place of that of the engine."""
     trust = engine.trust.trust_of(draft.source, draft.observed_by, draft.trust)
@@ -101,7 +101,7 @@ def prepare(engine: Engine, draft: Draft, now: datetime, extractor: Extractor | 
 
 def prepare_turns(
     engine: Engine,
-    turns: Iterable[TurnDraft],
+    turns: Iterable[TurnOptions],
     now: datetime,
     extractor: Extractor | None = None,
     repetitions: dict[str, int] | None = None,
@@ -182,7 +182,7 @@ def prepare_revision(version: Remembered, fact: Fact, now: datetime) -> Prepared
     return PreparedVersion(_with_fact(version, fact), now, is_revision=True)
 
 
-def _context(turn: TurnDraft) -> str | None:
+def _context(turn: TurnOptions) -> str | None:
     """The turn before, where the caller gives it and this turn may not be understood without it."""
     return turn.before if turn.before and needs_turn_before(turn.content, turn.before) else None
 
@@ -217,7 +217,7 @@ def _bounds(window: Window) -> list[int | None]:
     return [None if window.start is None else micros(window.start), None if window.end is None else micros(window.end)]
 
 
-def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
+def redact_draft(draft: AddOptions, redactor: Redactor) -> AddOptions:
     """A memory as given, without the secrets in its text, source, metadata, tags, names and claims."""
     counts: Counter[str] = Counter()
     text = _redact_text(draft.text, redactor, counts)
@@ -234,7 +234,7 @@ def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
     return draft.model_copy(update=update) if counts else draft
 
 
-def redact_turn(turn: TurnDraft, redactor: Redactor) -> TurnDraft:
+def redact_turn(turn: TurnOptions, redactor: Redactor) -> TurnOptions:
     """A chat turn as given, without its secrets."""
     counts: Counter[str] = Counter()
     content, meta = _redact_text(turn.content, redactor, counts), _redact_value(turn.meta, redactor, counts)

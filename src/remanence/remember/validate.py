@@ -2,167 +2,35 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import BaseModel, ValidationError
 
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
-from remanence.schema import MemoryKind, Mention, Triple
-from remanence.text.passages import MAX_PASSAGES
+from remanence.remember.add_options import AddOptions, TurnOptions
 
 _PERSON_ROLES = (None, "user", "human")
 _IGNORED_ROLES = ("system", "tool", "function", "developer")
 _CALLS = frozenset(("tool_calls", "function_call"))
-_MENTION = {"name": None, "kind": "thing"}
-_TRIPLE = dict.fromkeys(("subject", "predicate", "object"))
-
-
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-def _mentions(value: object) -> object:
-    if value is None:
-        return None
-    items = [value] if isinstance(value, str | Mention) else _items(value)
-    return tuple(Mention(*_parts(item, _MENTION, "names as 'Alice' or ('Alice', 'person')")) for item in items)
-
-
-def _triples(value: object) -> object:
-    if value is None:
-        return None
-    return tuple(Triple(*_parts(item, _TRIPLE, "claims as ('Alice', 'lives_in', 'Porto')")) for item in _items(value))
-
-
-def _parts(item: object, fields: Mapping[str, str | None], example: str) -> list[str]:
-    """The values of these fields, which have a default or None, in an object, a dict, a sequence or one text."""
-    values = astuple(item) if isinstance(item, Mention | Triple) else item
-    if isinstance(values, Mapping):
-        values = [values.get(name, default) for name, default in fields.items()]
-    elif isinstance(values, str):
-        values = [values, *list(fields.values())[1:]]
-    texts = values if isinstance(values, Sequence) and len(values) == len(fields) else [None]
-    if all(isinstance(part, str) and part.strip() for part in texts):
-        return [str(inputs.check_storable(part)) for part in texts]
-    raise ValueError(f"holds {item!r}. Give {example}")
-
-
-def _items(value: object) -> Iterable[object]:
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return value
-    raise ValueError("is not a list")
-
-
-def _passages(value: object, info: ValidationInfo) -> object:
-    if value is None:
-        return None
-    ranges, length = [*_items(value)], len(info.data.get("text", ""))
-    if len(ranges) > MAX_PASSAGES:
-        raise ValueError(f"has {len(ranges):,} entries. At most {MAX_PASSAGES:,} are allowed")
-    if all(_is_range(item, length) for item in ranges):
-        return tuple(ranges)
-    raise ValueError(f"is not a list of ranges (start, end) of the text, which has {length:,} characters")
-
-
-def _is_range(item: object, length: int) -> bool:
-    is_pair = isinstance(item, Sequence) and [type(bound) for bound in item] == [int, int]
-    return is_pair and 0 <= item[0] < item[1] <= length  # type: ignore[index]
-
-
-def _meta(value: object) -> object:
-    if value is None:
-        return {}
-    try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
-        text.encode()  # a lone surrogate passes as JSON, but cannot be stored
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"cannot be written as JSON ({error}). Use only text, numbers, lists and dicts") from None
-    if len(text) > inputs.MAX_META_LENGTH:
-        raise ValueError(f"takes {len(text):,} characters as JSON. At most {inputs.MAX_META_LENGTH:,} are allowed")
-    return json.loads(text)
-
-
-def _number_in(limits: str) -> BeforeValidator:
-    def check(value: object) -> object:
-        if isinstance(value, bool | str | bytes):
-            raise ValueError(f"is not a number from {limits}")
-        return value
-
-    return BeforeValidator(check)
-
-
-# Strict, because pydantic would otherwise accept bytes as text after `check_not_blank` has passed them.
-Text = Annotated[str, Field(strict=True, max_length=inputs.MAX_TEXT_LENGTH), BeforeValidator(inputs.check_not_blank)]
-Name = Annotated[str, Field(strict=True, max_length=inputs.MAX_NAME_LENGTH), BeforeValidator(inputs.check_not_blank)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), _number_in("0 to 1")]
-Strength = Annotated[float, Field(ge=1.0, le=2.0, allow_inf_nan=False), _number_in("1 to 2")]
-Tags = Annotated[tuple[Name, ...], BeforeValidator(_as_tuple), Field(max_length=inputs.MAX_TAGS)]
-Meta = Annotated[dict[str, Any], BeforeValidator(_meta), Field(default_factory=dict)]
-
-
-class Draft(BaseModel):
-    """A memory as the caller gives it. Every field but the text is optional."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-    text: Text
-    key: Name | None = None
-    kind: MemoryKind | None = None
-    valid_from: Any = None
-    valid_until: Any = None
-    importance: Fraction | None = None
-    confidence: Fraction | None = None
-    strength: Strength | None = None
-    tags: Tags = ()
-    source: Name | None = None
-    observed_by: Name | None = None
-    expires_at: Any = None
-    entities: Annotated[tuple[Mention, ...] | None, BeforeValidator(_mentions)] = None
-    triples: Annotated[tuple[Triple, ...] | None, BeforeValidator(_triples)] = None
-    meta: Meta
-    now: Any = None
-    trust: Any = None
-    passages: Annotated[tuple[tuple[int, int], ...] | None, BeforeValidator(_passages)] = None
-
-
-class TurnDraft(BaseModel):
-    """A chat turn as the caller gives it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    content: Text
-    speaker: Name | None = None
-    role: Name | None = None
-    time: Any = None
-    conversation: Name = "default"
-    before: Text | None = None
-    key: Name | None = None
-    tags: Tags = ()
-    expires_at: Any = None
-    trust: Any = None
-    meta: Meta
-
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def parse_draft(fields: Mapping[str, Any]) -> Draft:
+def parse_draft(fields: Mapping[str, Any]) -> AddOptions:
     """Check one memory; InvalidInput names the field, the value and the next step."""
-    return _parse_model(Draft, fields)
+    return _parse_model(AddOptions, fields)
 
 
-def parse_turn(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraft:
+def parse_turn(fields: Mapping[str, Any], *, row: int | None = None) -> TurnOptions:
     """Check one chat turn."""
-    return _parse_model(TurnDraft, fields, row)
+    return _parse_model(TurnOptions, fields, row)
 
 
 def parse_conversation(
     text_or_turns: object, *, source: str | None, observed_by: str | None
-) -> Draft | list[TurnDraft]:
+) -> AddOptions | list[TurnOptions]:
     """A text, or the messages of a conversation, as dicts or as the message objects of frameworks.
 
     Messages of a system or a tool and messages with an empty text or only with calls of tools are omitted. A dict
@@ -178,7 +46,7 @@ def parse_conversation(
             "messages. "
             "Give for example [{'role': 'user', 'content': 'I moved to Lisbon.'}]."
         )
-    turns: list[TurnDraft] = []
+    turns: list[TurnOptions] = []
     for row, message in enumerate(text_or_turns, 1):
         fields = dict(message) if isinstance(message, Mapping) else _message_fields(message, row)
         if fields.get("role") in _IGNORED_ROLES:

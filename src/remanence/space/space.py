@@ -15,6 +15,7 @@ from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.engine.rebuilding import rebuild
 from remanence.remember import remember as remembering
 from remanence.remember import validate
+from remanence.remember.add_options import AddOptions
 from remanence.remember.append import append
 from remanence.remember.bulk import store_drafts, store_turns
 from remanence.remember.jobs import Job, Worker, enqueue, enqueue_chats
@@ -191,7 +192,7 @@ class Space(MemoryRemoval):
         show = progress_bar(progress, "remembering")
         engine = self._engine
         now = engine.now()
-        checked_rows, drafts = _rows(rows, "texts or dicts"), list[validate.Draft]()
+        checked_rows, drafts = _rows(rows, "texts or dicts"), list[AddOptions]()
         try:
             for row in checked_rows:
                 drafts.append(validate.parse_draft({"text": row} if isinstance(row, str) else row))
@@ -293,11 +294,11 @@ class Space(MemoryRemoval):
         """
         progress_context, at = progress_bar(progress, "reading"), self._at(now)
         checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
-        if isinstance(checked, validate.Draft) and now is not None:
+        if isinstance(checked, AddOptions) and now is not None:
             checked = checked.model_copy(update={"now": at})
-        texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
+        texts = [checked.text] if isinstance(checked, AddOptions) else [turn.content for turn in checked]
         with self._engine.use_date_order_of(self.name, texts):
-            if isinstance(checked, validate.Draft):
+            if isinstance(checked, AddOptions):
                 prepared = [prepare(self._engine, checked, at)]
             else:
                 prepared = prepare_turns(self._engine, checked, at)
@@ -482,7 +483,7 @@ class Space(MemoryRemoval):
         return self._engine.now() if now is None else parse_moment(now, self._engine.now(), argument="now")
 
 
-def _texts_with_times(drafts: Iterable[validate.Draft]) -> list[str]:
+def _texts_with_times(drafts: Iterable[AddOptions]) -> list[str]:
     """The texts of these drafts that may contain dates."""
     values = (part for draft in drafts for part in (draft.text, draft.valid_from, draft.valid_until))
     return [part for part in values if isinstance(part, str)]

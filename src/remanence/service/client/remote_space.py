@@ -18,6 +18,7 @@ from remanence.recall.profile import Profile
 from remanence.recall.show.recall_tables import Memories
 from remanence.recall.topics import topics_to_json
 from remanence.remember import validate
+from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import Memory
 from remanence.service.client.arguments import done_by, id_to_json, ids_to_json, like, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
@@ -242,7 +243,7 @@ class RemoteSpace(RemoteViewBase, _Space):
     ) -> Any:
         # Message objects of frameworks become turns here.
         checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
-        if isinstance(checked, validate.Draft):
+        if isinstance(checked, AddOptions):
             content: dict[str, Any] = {"text": checked.text, "source": source, "observed_by": observed_by}
         else:
             content = {"turns": [_turn(turn) for turn in checked]}
@@ -322,7 +323,7 @@ def _row(row: str | Mapping[str, Any]) -> dict[str, Any]:
     return fields | ({"tags": to_list(fields["tags"])} if "tags" in fields else {})
 
 
-def _turn(turn: validate.TurnDraft) -> dict[str, Any]:
+def _turn(turn: TurnOptions) -> dict[str, Any]:
     return {name: to_json(getattr(turn, name)) for name in turn.model_fields_set if getattr(turn, name) is not None}
 
 

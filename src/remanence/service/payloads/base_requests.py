@@ -14,7 +14,8 @@ from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, create_model, model_validator
+from pydantic_core import PydanticUndefined
 
 from remanence import schema
 from remanence.index.engine.inputs import Moment
@@ -100,8 +101,15 @@ def json_type(kind: Any) -> Any:
     """
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        annotated = (json_type(parts[0]), *kind.__metadata__)
-        return Annotated[annotated]
+        checks = [note for note in kind.__metadata__ if isinstance(note, BeforeValidator)]
+        given = [
+            check.json_schema_input_type for check in checks if check.json_schema_input_type is not PydanticUndefined
+        ]
+        if given:
+            return json_type(given[0])
+        limits = tuple(note for note in kind.__metadata__ if note not in checks and note is not SkipValidation)
+        annotated = (json_type(parts[0]), *limits)
+        return Annotated[annotated] if limits else annotated[0]
     if origin in (Union, UnionType):
         kinds = dict.fromkeys(json_type(part) for part in parts if part is not Window)
         return Union[tuple(kinds)]  # noqa: UP007  -- of any number of types

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from remanence.index.engine.row_filter import Fraction, RecallOptions
+from remanence.index.engine.row_filter import RecallOptions
+from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import MemoryKind
 from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request, request_of
-from remanence.space.space import Space
 from remanence.transfer.imports.records import ImportFormat
 
 MAX_TEXTS_TO_EMBED = 1_000
@@ -39,13 +39,8 @@ class IdReadRequest(ReadRequest):
 # Writing memories
 
 
-class AddRequest(request_of(Space.add)):  # type: ignore[misc]
+class AddRequest(request_of(AddOptions)):  # type: ignore[misc]
     """A text to store, as for `Space.add`."""
-
-    kind: MemoryKind | None = None
-    importance: Fraction | None = None
-    confidence: Fraction | None = None
-    strength: Annotated[float, Field(ge=1, le=2)] | None = None
 
 
 class AddManyRequest(Request):
@@ -55,20 +50,8 @@ class AddManyRequest(Request):
     wait: bool = True
 
 
-class TurnRequest(Request):
+class TurnRequest(request_of(TurnOptions)):  # type: ignore[misc]
     """A chat turn, as for `Space.add_turns`."""
-
-    content: str
-    speaker: str | None = None
-    role: str | None = None
-    time: str | None = None
-    conversation: str | None = None
-    before: str | None = None
-    key: str | None = None
-    tags: Names | None = None
-    expires_at: str | None = None
-    trust: str | float | None = None
-    meta: dict[str, Any] | None = None
 
 
 class AddTurnsRequest(Request):

@@ -1,0 +1,188 @@
+"""The options of `add`, and the fields of a chat turn: their names, types, defaults and checks.
+
+This is the only list of them. The rows of `add_many`, REST, the client and the command line take them from here;
+`Space.add` spells them out for editors. A new option is declared here and is a parameter of `Space.add`, and
+`prepare.py` does what it says.
+
+The types are those of the checked values. What a caller may give in place of one is the second argument of
+`BeforeValidator`; a request has that one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, ValidationInfo
+
+from remanence.index.engine import inputs
+from remanence.index.engine.inputs import Moment
+from remanence.schema import MemoryKind, Mention, Triple
+from remanence.text.passages import MAX_PASSAGES
+
+_MENTION = {"name": None, "kind": "thing"}
+_TRIPLE = dict.fromkeys(("subject", "predicate", "object"))
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def _mentions(value: object) -> object:
+    if value is None:
+        return None
+    items = [value] if isinstance(value, str | Mention) else _items(value)
+    return tuple(Mention(*_parts(item, _MENTION, "names as 'Alice' or ('Alice', 'person')")) for item in items)
+
+
+def _triples(value: object) -> object:
+    if value is None:
+        return None
+    return tuple(Triple(*_parts(item, _TRIPLE, "claims as ('Alice', 'lives_in', 'Porto')")) for item in _items(value))
+
+
+def _parts(item: object, fields: Mapping[str, str | None], example: str) -> list[str]:
+    """The values of these fields, which have a default or None, in an object, a dict, a sequence or one text."""
+    values = astuple(item) if isinstance(item, Mention | Triple) else item
+    if isinstance(values, Mapping):
+        values = [values.get(name, default) for name, default in fields.items()]
+    elif isinstance(values, str):
+        values = [values, *list(fields.values())[1:]]
+    texts = values if isinstance(values, Sequence) and len(values) == len(fields) else [None]
+    if all(isinstance(part, str) and part.strip() for part in texts):
+        return [str(inputs.check_storable(part)) for part in texts]
+    raise ValueError(f"holds {item!r}. Give {example}")
+
+
+def _items(value: object) -> Iterable[object]:
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return value
+    raise ValueError("is not a list")
+
+
+def _passages(value: object, info: ValidationInfo) -> object:
+    if value is None:
+        return None
+    ranges, length = [*_items(value)], len(info.data.get("text", ""))
+    if len(ranges) > MAX_PASSAGES:
+        raise ValueError(f"has {len(ranges):,} entries. At most {MAX_PASSAGES:,} are allowed")
+    if all(_is_range(item, length) for item in ranges):
+        return tuple(ranges)
+    raise ValueError(f"is not a list of ranges (start, end) of the text, which has {length:,} characters")
+
+
+def _is_range(item: object, length: int) -> bool:
+    is_pair = isinstance(item, Sequence) and [type(bound) for bound in item] == [int, int]
+    return is_pair and 0 <= item[0] < item[1] <= length  # type: ignore[index]
+
+
+def _meta(value: object) -> object:
+    if value is None:
+        return {}
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()  # a lone surrogate passes as JSON, but cannot be stored
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"cannot be written as JSON ({error}). Use only text, numbers, lists and dicts") from None
+    if len(text) > inputs.MAX_META_LENGTH:
+        raise ValueError(f"takes {len(text):,} characters as JSON. At most {inputs.MAX_META_LENGTH:,} are allowed")
+    return json.loads(text)
+
+
+def _number_in(limits: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        if isinstance(value, bool | str | bytes):
+            raise ValueError(f"is not a number from {limits}")
+        return value
+
+    return BeforeValidator(check)
+
+
+Names = str | Sequence[str]
+Items = Sequence[Any] | None
+
+# Strict, because pydantic would otherwise accept bytes as text after `check_not_blank` has passed them.
+Text = Annotated[str, Field(strict=True, max_length=inputs.MAX_TEXT_LENGTH), BeforeValidator(inputs.check_not_blank)]
+Name = Annotated[str, Field(strict=True, max_length=inputs.MAX_NAME_LENGTH), BeforeValidator(inputs.check_not_blank)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), _number_in("0 to 1")]
+Strength = Annotated[float, Field(ge=1.0, le=2.0, allow_inf_nan=False), _number_in("1 to 2")]
+Tags = Annotated[tuple[Name, ...], BeforeValidator(_as_tuple, Names), Field(max_length=inputs.MAX_TAGS)]
+Meta = Annotated[dict[str, Any], BeforeValidator(_meta, Mapping[str, Any] | None)]
+When = Annotated[Moment | None, SkipValidation]
+"""Read when the present moment is known; the message of an error names it then."""
+Trust = Annotated[str | float | None, SkipValidation]
+"""Read with the rules of the space, which may have levels of their own."""
+
+
+class AddOptions(BaseModel):
+    """A memory as the caller gives it: a text and the options of `Space.add`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    text: Text
+    key: Name | None = None
+    """A name of your own; the same key with another text is a new version."""
+    kind: MemoryKind | None = None
+    """The kind of memory; found by rule if left out."""
+    valid_from: When = None
+    """When it became true or happened; read from the text if left out."""
+    valid_until: When = None
+    """When it stopped being true."""
+    importance: Fraction | None = None
+    """0.3 minor, 0.6 moderate, 0.9 identity-defining."""
+    confidence: Fraction | None = None
+    """How certain it is."""
+    tags: Tags = ()
+    """One tag or several."""
+    source: Name | None = None
+    """Where it comes from."""
+    observed_by: Name | None = None
+    """Who said or saw it; "I" in the text is this person."""
+    expires_at: When = None
+    """From when on it is no longer recalled."""
+    entities: Annotated[tuple[Mention, ...] | None, BeforeValidator(_mentions, Items)] = None
+    """Names in the text, as texts or (name, kind); found by rule if left out."""
+    triples: Annotated[tuple[Triple, ...] | None, BeforeValidator(_triples, Items)] = None
+    """Claims, as (subject, predicate, object); found by rule if left out."""
+    meta: Meta = Field(default=None, validate_default=True)
+    """Anything that can be written as JSON."""
+    now: When = None
+    """When it was told."""
+    passages: Annotated[
+        tuple[tuple[int, int], ...] | None, BeforeValidator(_passages, Sequence[tuple[int, int]] | None)
+    ] = None
+    """Ranges (start, end) of the text that are searched separately; by length if left out."""
+    strength: Strength | None = None
+    """A factor of its decay score: 1.5 for important memories, 2 for those that must not fade."""
+    trust: Trust = None
+    """How far its source is trusted: a level, or a number from 0 to 1."""
+
+
+class TurnOptions(BaseModel):
+    """A chat turn as the caller gives it to `Space.add_turns`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    content: Text
+    speaker: Name | None = None
+    """Who said it; "I" in the turn is this person."""
+    role: Name | None = None
+    """The role of who said it, if there is no name."""
+    time: When = None
+    """When it was said."""
+    conversation: Name = "default"
+    """The chat it belongs to."""
+    before: Text | None = None
+    """The turn before it, where that one is not stored."""
+    key: Name | None = None
+    """A name of your own; the same key with another text is a new version."""
+    tags: Tags = ()
+    """One tag or several."""
+    expires_at: When = None
+    """From when on it is no longer recalled."""
+    trust: Trust = None
+    """How far its source is trusted: a level, or a number from 0 to 1."""
+    meta: Meta = Field(default=None, validate_default=True)
+    """Anything that can be written as JSON."""
