@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from remanence.models.call_queue import CallQueue
-from remanence.models.time_limit import TimedOut, TimeLimit
+from remanence.models.time_limit import CallQueue, TimedOut, TimeLimit
 
 
 def wait_until_waiting(queue: CallQueue, count: int) -> None:

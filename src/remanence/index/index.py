@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from remanence.errors import LedgerCorrupt, LedgerTampered, NotFound
 from remanence.events import Erased, Forgotten, Remembered, Restored
-from remanence.index.erased_rows import RowErased
+from remanence.index.memory_cache import RowErased
 from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.projection import Projection
 from remanence.ledger.codec import find_damage

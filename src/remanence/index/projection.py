@@ -19,18 +19,17 @@ from remanence.events import Erased, Remembered
 from remanence.index import SIGNALS
 from remanence.index.claims.relations import RelationIndex
 from remanence.index.contents import IndexContents
-from remanence.index.erased_rows import RowErased
 from remanence.index.graph.entity_graph import EntityGraph
 from remanence.index.graph.mention_index import subject_names
 from remanence.index.index_file import Arrays, IndexFile, IndexPart
 from remanence.index.journal import Journal, Usage
 from remanence.index.links import Links
-from remanence.index.memory_cache import MemoryCache
+from remanence.index.memory_cache import MemoryCache, RowErased
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber
 from remanence.index.times import Times
-from remanence.index.vectors.point_table import passage_texts
+from remanence.index.vectors.store_sync import passage_texts
 from remanence.index.vectors.stores.folder import FolderStore
 from remanence.index.vectors.vectors import Vectors, drop_malformed
 from remanence.index.versions.catalog import Catalog

@@ -13,5 +13,5 @@ llm_extractor.py   facts, profiles and merged texts from a language model
     llm_replies.py   the rows of an answer
     llm_facts.py     a fact from such a row, checked against the conversation
     llm_dates.py     the dates of a fact, checked against its quotation
-call_queue.py      who calls a model first gets it first; time_limit.py: calls of a caller's code with a time limit
+time_limit.py      calls of a caller's code with a time limit; who calls a model first gets it first
 """

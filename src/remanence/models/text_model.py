@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import InvalidEmbedding, MissingExtra
-from remanence.models.call_queue import CallQueue
+from remanence.models.time_limit import CallQueue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

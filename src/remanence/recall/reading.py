@@ -19,7 +19,7 @@ from remanence.models.reader_input import MAX_LINES
 from remanence.models.readers import DEFAULT_READER, NO_READER, default_reader
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import ListReading, Reader, ReaderLine
-from remanence.recall.context import speaker_label
+from remanence.recall.hits import speaker_label
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.validity.by_reader import order_by_reading
 from remanence.schema import Hit, Memory

@@ -2,10 +2,9 @@
 
 question      parse the text: times, names, whether it asks about the past or refers to the turns before it
 query         the rows that may be returned, the names and words to search for, the vector
-rankings      ask the signals; each ranks rows or abstains
-fusion        one ranking of all signals, adjusted by recency, importance and trust
+fusion        ask the signals; each ranks rows or abstains. One ranking of all, adjusted by recency, importance, trust
 validity      what holds at the time asked about comes first, by given times, links and claims (`by_claims`)
-hits          memories with their evidence, and the turn before those that are not understood alone (`context`)
+hits          memories with their evidence, and the turn before those that are not understood alone
 reading       a reader reads the first hits together, as dated lines: which answer, which hold, which are replaced
 validity      the order by what the reader says and by the signals, and the marks on what is replaced (`by_reader`)
 answer        the `Recall` that is returned
@@ -27,14 +26,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remanence.index.engine.engine import Engine
-from remanence.index.erased_rows import retry_if_erased
 from remanence.index.index import Index
+from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall, mark_archived
-from remanence.recall.fusion import adjust_scores, fuse
+from remanence.recall.fusion import adjust_scores, fuse, rank_by_signals
 from remanence.recall.hits import build_hits, rank_rules_lower
 from remanence.recall.query import build_context, embed_question, find_speakers
 from remanence.recall.question import parse_question
-from remanence.recall.rankings import rank_by_signals
 from remanence.recall.reading import MAX_READ_HITS, ReadingResult, read_hits, reader_for
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.by_claims import rank_by_claims, searches_superseded

@@ -11,11 +11,10 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
-from remanence.recall.fusion import FusedRanking
+from remanence.recall.fusion import FusedRanking, rank_by_signals
 from remanence.recall.hits import build_hits
 from remanence.recall.query import QuestionEmbedding, RecallContext, build_context
 from remanence.recall.question import parse_question
-from remanence.recall.rankings import rank_by_signals
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Evidence, Hit

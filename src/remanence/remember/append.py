@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from remanence.errors import LedgerUnavailable
-from remanence.events import Event, Quarantined, Remembered
+from remanence.events import Event, Invalidated, Quarantined, Remembered
+from remanence.graph.assertions import invalidation_events
 from remanence.index.engine.embedding import embed, embed_missing, store_vectors
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index, memory_from_entry
-from remanence.remember.ended_claims import ending_events, ends_claims
+from remanence.index.vectors.store_sync import passage_texts
+from remanence.models.embedders import SentenceEmbedder
+from remanence.models.turn_classes import classify_turn
 from remanence.remember.mentions import add_registered_mentions, disambiguate_people
 from remanence.remember.prepare import PreparedVersion
 from remanence.remember.resolve_identity import IdentityResolver
-from remanence.remember.turn_kinds import with_turn_kinds
-from remanence.schema import Entry, Memory
-from remanence.text.text import normalize_name
+from remanence.schema import Entry, Memory, Window
+from remanence.text.claims.predicates import STATES_ENDED_BY_EVENT, claims_ended_by
+from remanence.text.text import normalize_name, text_hash
 
 if TYPE_CHECKING:
-    from remanence.ports import Progress
+    from remanence.ports import Progress, Vector
+
 
 CHUNK = 250
 """Memories in one transaction. While it is applied to the index, for some 40 ms, readers wait."""
@@ -189,3 +194,65 @@ def _written_memories(
                 latest[memory_id] = memory_from_entry(next(written), version, first)
             memories.append(latest[memory_id])
     return memories
+
+
+def with_turn_kinds(
+    prepared: Sequence[PreparedVersion], vectors: Mapping[bytes, Vector], fingerprint: str
+) -> list[PreparedVersion]:
+    """The versions, the chat turns among them with their kind and importance.
+
+    The kind decides what `kinds=` finds and how fast a memory fades, the importance breaks near ties. Both are said by
+    a table of weights for the vectors of the default embedder; in a space with another one, turns are episodes.
+    """
+    if fingerprint != SentenceEmbedder.fingerprint:
+        return list(prepared)
+    before: dict[str, str] = {}
+    return [_classified(draft, vectors, before) for draft in prepared]
+
+
+def _classified(draft: PreparedVersion, vectors: Mapping[bytes, Vector], before: dict[str, str]) -> PreparedVersion:
+    """A turn with its kind. `before` has the last turn of each conversation, and gets this one."""
+    version = draft.version
+    if version.turn is None or draft.is_revision:
+        return draft
+    conversation = version.turn.conversation
+    previous, before[conversation] = version.turn.before or before.get(conversation, ""), version.text
+    vector = vectors.get(text_hash(passage_texts(version)[0]))
+    if vector is None:
+        return draft
+    found = classify_turn(version.text, vector, previous, makes_claims=bool(version.triples))
+    told = Window.from_moment(version.turn.at or draft.recorded_at)
+    is_dated = version.valid.end is not None and version.valid != told
+    version = replace(version, importance=found.importance)
+    if found.kind != "episode" and not is_dated:
+        # What is so, or what somebody likes, holds from when it was said on; what has a date in its text, at that date.
+        version = replace(version, kind=found.kind, valid=Window(version.valid.start))
+    return draft._replace(version=version)
+
+
+BY = "rules"
+
+
+def ends_claims(version: Remembered) -> bool:
+    """Whether a version may end claims of other memories."""
+    return any(triple.predicate in STATES_ENDED_BY_EVENT for triple in version.triples)
+
+
+def ending_events(index: Index, versions: Iterable[tuple[Remembered, datetime]]) -> list[Invalidated]:
+    """The events that end the claims which these versions say are over.
+
+    Each version comes with the moment when it is recorded. A version ends no claim of a more trusted memory, and none
+    if its source is in quarantine. Use it with the lock of the index.
+    """
+    events: dict[str, Invalidated] = {}
+    for version, recorded_at in versions:
+        if index.journal.is_quarantined(version):
+            continue
+        snapshot = index.snapshot(index.catalog.position, recorded_at)
+        begins = version.valid.start if version.valid.start is not None else recorded_at
+        until = min(begins, recorded_at)
+        for claim in claims_ended_by(version.triples):
+            for event in invalidation_events(index, snapshot, claim, until, version.text, BY):
+                if version.trust >= index.relations.trust_of_edge(event.edge):
+                    events[event.edge] = event
+    return list(events.values())

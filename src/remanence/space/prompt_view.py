@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
-from remanence.recall.briefing import build_briefing
+from remanence.recall.profile import build_briefing
 from remanence.space.facets.facet import MemoryListing
 from remanence.space.for_prompt import Keep, PromptMemories, SupportsRecall, recall_for_prompt
 

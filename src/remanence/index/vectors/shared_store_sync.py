@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.vectors import store_sync
-from remanence.index.vectors.point_table import PASSAGE_BITS, PointTable, as_bytes
-from remanence.index.vectors.store_sync import StoreSync
+from remanence.index.vectors.store_sync import PASSAGE_BITS, PointTable, StoreSync, as_bytes
 
 if TYPE_CHECKING:
     from remanence.index.versions.catalog import Catalog

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.names.names import version_names
-from remanence.index.vectors.point_table import PASSAGE_BITS, PointTable, passage_texts
 from remanence.index.vectors.shared_store_sync import SharedStoreSync
-from remanence.index.vectors.store_sync import StoreSync
+from remanence.index.vectors.store_sync import PASSAGE_BITS, PointTable, StoreSync, passage_texts
 from remanence.ports import ReportingVectorStore, SharedVectorStore, Stage
 from remanence.schema import Query, Ranking
 

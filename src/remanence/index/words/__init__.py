@@ -1,1 +1,1 @@
-"""The words signal: `words.py` ranks, `bm25.py` scores, `postings.py` has the documents of each word."""
+"""The words signal: `words.py` ranks, `bm25.py` scores, and has the documents of each word."""

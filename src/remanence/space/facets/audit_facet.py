@@ -11,7 +11,7 @@ from remanence.graph.diff import Diff, DiffReader, exposures
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread, iterate_in_thread
 from remanence.index.engine.inputs import Moment
-from remanence.index.erased_rows import retry_if_erased
+from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall
 from remanence.recall.receipts import Exposure, RecallRequest, Receipt
 from remanence.remember import quarantine

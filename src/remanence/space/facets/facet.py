@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.row_filter import RecallOptions, RowFilter, filter_rows, row_filter
-from remanence.index.erased_rows import retry_if_erased
 from remanence.index.index import Index
+from remanence.index.memory_cache import retry_if_erased
 from remanence.schema import Memory, Snapshot
 from remanence.transfer.overview import ListedStatus, Overview
 

@@ -7,6 +7,6 @@ json_files.py    JSON and text files in a folder, a zip file or by themselves, r
 sqlite_file.py   SQLite files, opened to read only
 tables.py        a format as a table: which field of an object becomes which argument of `add` or `add_turns`
 formats.py       these tables: Zep, Letta, Hindsight, MCP memory server, Gemini, LangGraph as JSON, WhatsApp, CSV
-whatsapp.py  csv_rows.py    the text formats as rows
+whatsapp.py      a chat of WhatsApp as rows
 chat_exports.py  langgraph.py  mem0.py  memvara.py  markdown.py  okf.py    one source each
 """

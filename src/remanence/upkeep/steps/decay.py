@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from remanence.events import Event, Used
 from remanence.index.engine.engine import Engine
-from remanence.index.erased_rows import RowErased
 from remanence.index.index import Index
 from remanence.index.journal import MemoryUsage
+from remanence.index.memory_cache import RowErased
 from remanence.ports import Progress
 from remanence.schema import MEMORY_KINDS, Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.text.text import pluralize
