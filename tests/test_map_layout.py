@@ -51,10 +51,9 @@ def test_the_server_says_where_to_draw_a_large_map(monkeypatch: pytest.MonkeyPat
     with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
         things = [{"text": f"Note {n}.", "entities": [(f"Thing{n}", "thing"), ("Hub", "thing")]} for n in range(40)]
         space.add_many(things[:15])
-        request = map_operations.MapRequest()
-        assert map_operations.entity_map.function(space, request).coordinates == ()
+        assert map_operations.entity_map(space).coordinates == ()
         space.add_many(things[15:])
-        found = [map_operations.entity_map.function(space, request) for _ in range(2)]
+        found = [map_operations.entity_map(space) for _ in range(2)]
     assert found[0] == found[1]
     assert len(found[0].coordinates) == len(found[0].nodes) == 41
     assert map_operations._coordinates.cache_info()[:2] == (1, 1)

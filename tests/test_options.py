@@ -23,8 +23,9 @@ from remanence.index.engine.row_filter import RecallOptions, RowFilter
 from remanence.recall.receipts import CheckedOptions, Receipt
 from remanence.remember.add_options import AddOptions, Fraction, TurnOptions
 from remanence.service.client.remote_space import RemoteSpace
-from remanence.service.payloads.base_requests import request_of
-from remanence.service.payloads.requests import AddRequest, ListRequest, RecallBody, TurnRequest
+from remanence.service.endpoints import memory_operations
+from remanence.service.endpoints.memory_operations import AddRequest, TurnRequest
+from remanence.service.requests import request_of
 from remanence_mcp import default_tools
 
 SOURCES = Path(remanence.__file__).parent
@@ -51,7 +52,7 @@ def test_recall_has_every_option_with_its_default_and_type() -> None:
 
 def test_requests_have_the_same_options() -> None:
     """Those of REST and of the client are made of `RecallOptions` and of `AddOptions`."""
-    assert set(RecallBody.model_fields) == {*OPTIONS, "query", "as_of", "explain"}
+    assert set(memory_operations.recall.request.model_fields) == {*OPTIONS, "query", "as_of", "explain"}
     assert parameters(RemoteSpace.recall) == parameters(View.recall)
     assert parameters(RemoteSpace.add) == parameters(Space.add)
 
@@ -69,7 +70,7 @@ def test_lists_of_memories_have_filters_of_recall() -> None:
     filters = set(parameters(View.memories, "status"))
 
     assert filters <= {field.name for field in fields(RowFilter)} <= set(OPTIONS)
-    assert set(ListRequest.model_fields) == filters | {"status", "as_of", "limit", "cursor"}
+    assert set(memory_operations.list_memories.request.model_fields) == filters | {"status", "as_of", "limit", "cursor"}
 
 
 def test_retrievers_take_every_filter(space: Space) -> None:

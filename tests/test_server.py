@@ -296,8 +296,8 @@ def test_nobody_else_may_read_an_export_while_it_is_written(
     """It contains every memory, and is in the folder for temporary files, which all users share."""
     modes: list[int] = []
 
-    def export_file(space: Space, path: Path, request: Any) -> Any:
-        report = real(space, path, request)
+    def export_file(space: Space, path: Path, **options: bool) -> Any:
+        report = real(space, path, **options)
         modes.extend(each.stat().st_mode & 0o077 for each in (path, path.parent))
         return report
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -19,36 +20,37 @@ import remanence
 from model_replies import USER_FACTS
 from remanence import InvalidInput, NotFound, Space
 from remanence.cli.parser import make_parser
+from remanence.graph.history import HistoryEvent
 from remanence.index.index import Index
+from remanence.recall.answer import Recall
 from remanence.service.endpoints import (
     admin_operations,
     decision_operations,
     entity_operations,
     files,
+    graph_operations,
     map_operations,
     memory_operations,
     upkeep_operations,
 )
-from remanence.service.endpoints.files import FileAnswer
+from remanence.service.endpoints.files import FileReport, FileRequest
 from remanence.service.error_wording import with_commands, without_calls
 from remanence.service.hosting.spaces import Spaces, from_segment, to_segment
+from remanence.service.noun_forms import adapter_of, to_json
 from remanence.service.operations import OPERATIONS
-from remanence.service.payloads import base_requests, graph_requests
-from remanence.service.payloads import requests as ask
-from remanence.service.payloads.answers import HitAnswer, RecallAnswer
-from remanence.service.payloads.graph_answers import HistoryEventAnswer
+from remanence.service.requests import ReadRequest
 from remanence.space.facets.graph_facet import Graph
 from remanence.testing import FakeClock
 
 
 def test_every_operation_has_an_address_of_its_own() -> None:
     """No two operations share a method and a path, and each path names fields of its request."""
-    addresses = [(each.method, each.path) for each in OPERATIONS.values()]
+    addresses = [(each.http_method, each.path) for each in OPERATIONS.values()]
 
     assert len(set(addresses)) == len(addresses)
     for each in OPERATIONS.values():
         assert set(re.findall(r"{(\w+)}", each.path)) <= set(each.request.model_fields), each.name
-        assert each.summary.endswith("."), each.name
+        assert each.description.endswith("."), each.name
 
 
 def test_no_error_outside_of_python_names_a_method() -> None:
@@ -103,7 +105,7 @@ def test_all_reads_take_a_moment() -> None:
     of_a_view = {"recall", "get", "get_many", "find", "list_memories", "count", "profile", "stats", "diff"}
     of_a_view |= {"list_entities", "resolve", "graph", "query", "path", "when", "timeline", "disagreements", "changes"}
 
-    assert all(issubclass(OPERATIONS[name].request, base_requests.ReadRequest) for name in of_a_view)
+    assert all(issubclass(OPERATIONS[name].request, ReadRequest) for name in of_a_view)
 
 
 @pytest.mark.parametrize(
@@ -123,33 +125,62 @@ def test_an_answer_can_be_turned_back(space: Space, clock: FakeClock) -> None:
     found = space.recall("Where does Ana live?", history=True)
     events = space.graph.timeline("Ana")
 
-    read = RecallAnswer.model_validate_json(RecallAnswer.of(found).model_dump_json()).to_value()
+    read = adapter_of(Recall).validate_json(adapter_of(Recall).dump_json(found))
     assert [hit.memory for hit in read] == [hit.memory for hit in found]
     assert (read.explain(), read.receipt, str(read)) == (found.explain(), found.receipt, str(found))
     assert [hit.superseded_by for hit in read] == [hit.superseded_by for hit in found]
-    texts = [HistoryEventAnswer.of(event).model_dump_json() for event in events]
-    assert [HistoryEventAnswer.model_validate_json(text).to_value() for text in texts] == list(events)
+    texts = [adapter_of(HistoryEvent).dump_json(event) for event in events]
+    assert [adapter_of(HistoryEvent).validate_json(text) for text in texts] == list(events)
 
 
-def test_a_recall_is_written_as_its_answer_says(space: Space, clock: FakeClock) -> None:
-    """The JSON that the server writes without models has the fields and types of the model, and no others."""
+def test_every_answer_is_written_as_its_schema_says(space: Space, clock: FakeClock) -> None:
+    """What differs from the fields of a noun is in the description of the answer, too, and nothing else is written."""
     space.add_turns([{"speaker": "Ana", "content": "I live in Porto.", "time": "2026-05-01", "conversation": "c"}])
     clock.advance(days=1)
     space.add("Ana lives in Lisbon.", tags=["home"], meta={"page": 3}, source="diary", valid_from="2026-05-03")
     first, second = space.add_many(["The launch is in June.", "The launch is in July."])
     space.graph.link(first, "contradicts", second)
     space.touch(first.id)
-
-    class Exact(RecallAnswer, extra="forbid", strict=True): ...
-
+    disagreeing = 0
     for query in ("Where does Ana live?", "When is the launch?"):
-        request = ask.RecallBody(query=query, history=True, explain=True)
-        written = memory_operations.recall.json(space, request)
-        hits = json.loads(written)["hits"]
-        assert json.loads(written) == json.loads(memory_operations.recall(space, request).model_dump_json())
-        assert Exact.model_validate_json(written)
-        assert set(hits[0]) == set(HitAnswer.model_fields)
-    assert any(hit["disagreements"] for hit in hits)
+        request = memory_operations.recall.request(query=query, history=True, explain=True)
+        written = json.loads(memory_operations.recall.json(space, request))
+        report = memory_operations.recall(space, query=query, history=True, explain=True)
+        assert written["explanation"] == space.recall(query, history=True).explain()
+        assert written["hits"] == [to_json(hit) for hit in report.recall]
+        assert {"reason", "replacement", "superseded_by", "answer_probability"} <= set(written["hits"][0])
+        disagreeing += sum(len(hit["disagreements"]) for hit in written["hits"])
+    assert disagreeing
+    for operation, arguments in (
+        (memory_operations.recall, {"query": "Where does Ana live?"}),
+        (memory_operations.get_many, {"ids": [first.id]}),
+        (graph_operations.timeline, {"node": "Ana"}),
+        (graph_operations.list_relations, {}),
+        (entity_operations.list_entities, {}),
+        (admin_operations.stats, {}),
+    ):
+        made = json.loads(operation.json(space, operation.request.model_validate(arguments)))
+        _check_properties(made, operation.adapter.json_schema(mode="serialization"))
+
+
+def _check_properties(value: Any, schema: dict[str, Any]) -> None:
+    """Each object in a value has the properties that its schema lists."""
+
+    def check(value: Any, part: dict[str, Any]) -> None:
+        part = schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        if "anyOf" in part:
+            part = next((each for each in part["anyOf"] if (each.get("type") == "null") == (value is None)), part)
+            return check(value, part)
+        if "properties" in part:
+            assert set(value) == set(part["properties"])
+            for name, inner in part["properties"].items():
+                check(value[name], inner)
+        elif isinstance(value, list) and isinstance(part.get("items"), dict):
+            for item in value:
+                check(item, part["items"])
+        return None
+
+    check(value, schema)
 
 
 def test_pages_have_every_memory_once(space: Space) -> None:
@@ -158,7 +189,7 @@ def test_pages_have_every_memory_once(space: Space) -> None:
     seen: list[str] = []
     cursor = None
     while True:
-        page = memory_operations.list_memories(space, ask.ListRequest(limit=3, cursor=cursor))
+        page = memory_operations.list_memories(space, limit=3, cursor=cursor)
         seen += [memory.id for memory in page.items]
         if len(seen) == 3:
             added.append(space.add("One more is learned meanwhile."))
@@ -168,7 +199,7 @@ def test_pages_have_every_memory_once(space: Space) -> None:
 
     assert seen == [memory.id for memory in added]
     with pytest.raises(InvalidInput, match="not a cursor of this list"):
-        memory_operations.list_memories(space, ask.ListRequest(cursor="e30"))
+        memory_operations.list_memories(space, cursor="e30")
 
 
 def test_a_listing_can_be_filtered(space: Space) -> None:
@@ -177,8 +208,8 @@ def test_a_listing_can_be_filtered(space: Space) -> None:
     space.add("Ana eats cake.", meta={"page": 4}, now="2026-02-01")
 
     def texts(**fields: object) -> list[str]:
-        request = ask.ListRequest.model_validate(fields)
-        return [memory.text for memory in memory_operations.list_memories(space, request).items]
+        request = memory_operations.list_memories.request.model_validate(fields)
+        return [memory.text for memory in memory_operations.list_memories.run(space, request).items]
 
     assert texts(meta='{"page": {"$gt": 3}}') == ["Ana eats cake."]
     assert texts(tags=["drink"]) == texts(as_of="2026-01-15") == ["Ana drinks tea."]
@@ -188,47 +219,47 @@ def test_a_listing_can_be_filtered(space: Space) -> None:
 
 def test_changes_go_on_from_a_position(space: Space) -> None:
     """A live view asks for what came after the last position it has seen."""
-    first = admin_operations.changes(space, ask.ChangesRequest())
+    first = admin_operations.changes(space)
     memory = space.add("The bridge is closed.")
     space.forget(memory, why="it is open")
-    page = admin_operations.changes(space, ask.ChangesRequest(after=first.position, limit=1))
-    rest = admin_operations.changes(space, ask.ChangesRequest(after=page.position, limit=1))
+    page = admin_operations.changes(space, after=first.position, limit=1)
+    rest = admin_operations.changes(space, after=page.position, limit=1)
 
     assert (first.items, first.has_more) == ([], False)
     assert [each.kind for each in (*page.items, *rest.items)] == ["remembered", "forgotten"]
     assert (page.has_more, rest.has_more, rest.items[0].why) == (True, False, "it is open")
-    assert admin_operations.changes(space, ask.ChangesRequest(after=rest.position)).items == []
+    assert admin_operations.changes(space, after=rest.position).items == []
 
 
 def test_a_plan_is_previewed_applied_and_undone(space: Space) -> None:
     """Nothing changes before `apply`, and `undo` reverses it."""
     old = space.add("It rained.", kind="episode", now="2020-01-01")
-    plan = upkeep_operations.preview(space, ask.UpkeepPreviewRequest(step="gc"))
+    plan = upkeep_operations.preview(space, step="gc")
     before = space.count()
-    applied = upkeep_operations.apply(space, ask.UpkeepApplyRequest(plan=plan.id))
+    applied = upkeep_operations.apply(space, plan=plan.id)
 
-    assert (plan.memories, before, space.count()) == ([old.id], 1, 0)
-    assert applied.run is not None
-    assert applied.run.hidden == [old.id]
+    assert (plan.memories, before, space.count()) == ((old.id,), 1, 0)
+    assert applied is not None
+    assert applied.hidden == (old.id,)
     with pytest.raises(NotFound, match="Preview again"):
-        upkeep_operations.apply(space, ask.UpkeepApplyRequest(plan=plan.id))
-    upkeep_operations.undo(space, upkeep_operations.undo.request(run=applied.run.id))
+        upkeep_operations.apply(space, plan=plan.id)
+    upkeep_operations.undo(space, run=applied.id)
     assert space.count() == 1
 
 
 def test_a_plan_takes_the_options_of_its_step_only(space: Space) -> None:
     """A folder of the server cannot be chosen, nor an option that another step has."""
     with pytest.raises(InvalidInput, match="vault"):
-        upkeep_operations.preview(space, ask.UpkeepPreviewRequest(settings={"vault": "/tmp"}))
+        upkeep_operations.preview(space, settings={"vault": "/tmp"})
     with pytest.raises(InvalidInput, match="ids is for promote"):
-        upkeep_operations.preview(space, ask.UpkeepPreviewRequest(step="gc", ids=["m1"]))
+        upkeep_operations.preview(space, step="gc", ids=["m1"])
 
 
 def test_similar_names_are_proposed_once(space: Space) -> None:
     """Each pair of entities once, whichever end it is found from."""
     space.add("Alice Smith runs AlphaOne.")
     space.add("A. Smith likes tea.")
-    pairs = entity_operations.merge_proposals(space, graph_requests.ProposalsRequest()).items
+    pairs = entity_operations.merge_proposals(space)
 
     assert [{pair.name, pair.other_name} for pair in pairs] == [{"Alice Smith", "A. Smith"}]
 
@@ -236,9 +267,9 @@ def test_similar_names_are_proposed_once(space: Space) -> None:
 def test_a_cancelled_job_writes_nothing() -> None:
     """Its source stays stored."""
     with remanence.open(None, extractor=USER_FACTS, worker=False) as space:
-        job = memory_operations.remember(space, ask.QueueRequest(text="I live in Porto."))
-        cancelled = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
-        again = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
+        job = memory_operations.remember(space, text="I live in Porto.")
+        cancelled = memory_operations.cancel_job(space, id=job.id)
+        again = memory_operations.cancel_job(space, id=job.id)
 
         assert (job.status, cancelled.status, again.status) == ("queued", "cancelled", "cancelled")
         assert (space.jobs.run_due(), space.count()) == (0, 1)
@@ -249,15 +280,15 @@ def test_a_cancelled_job_writes_nothing() -> None:
 
 def test_remember_takes_one_of_text_and_turns(space: Space) -> None:
     """Neither, and both, are refused."""
-    for request in (ask.QueueRequest(), ask.QueueRequest(text="a", turns=[])):
+    for given in ({}, {"text": "a", "turns": []}):
         with pytest.raises(InvalidInput, match="one of them"):
-            memory_operations.remember(space, request)
+            memory_operations.remember(space, **given)
 
 
 def test_an_unknown_field_is_refused() -> None:
     """A misspelt argument is not ignored."""
     with pytest.raises(ValidationError, match="qurey"):
-        ask.RecallBody.model_validate({"qurey": "Where?"})
+        memory_operations.recall.request.model_validate({"qurey": "Where?"})
 
 
 class TestSpaces:
@@ -325,9 +356,9 @@ class TestSpaces:
 def test_where_nothing_changed_no_entry_is_asked_for(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each event stream of a server asks several times a second."""
     space.add("The bridge is closed.")
-    page = admin_operations.changes(space, ask.ChangesRequest(after=0))
+    page = admin_operations.changes(space, after=0)
     monkeypatch.setattr(space._engine.ledger, "read", None)
-    again = admin_operations.changes(space, ask.ChangesRequest(after=page.position))
+    again = admin_operations.changes(space, after=page.position)
 
     assert len(page.items) == 1
     assert (again.items, again.position, again.has_more) == ([], page.position, False)
@@ -336,11 +367,11 @@ def test_where_nothing_changed_no_entry_is_asked_for(space: Space, monkeypatch: 
 class TestFiles:
     """Files become memories with their source."""
 
-    def add(self, space: Space, folder: Path, name: str, content: str, **options: object) -> FileAnswer:
+    def add(self, space: Space, folder: Path, name: str, content: str, **options: object) -> FileReport:
         path = folder / "upload"
         path = path.with_suffix(Path(name).suffix)
         path.write_text(content, "utf-8")
-        return files.add_file(space, path, ask.FileRequest.model_validate({"name": name, **options}))
+        return files.add_file(space, path, FileRequest.model_validate({"name": name, **options}))
 
     def test_text_is_split_into_paragraphs(self, space: Space, tmp_path: Path) -> None:
         """Each is a memory; the same file again adds nothing."""
@@ -385,9 +416,9 @@ class TestFiles:
     def test_an_export_comes_back(self, space: Space, tmp_path: Path) -> None:
         """With its ids, into an empty space."""
         memory = space.add("Ana lives in Porto.")
-        admin_operations.export_file(space, tmp_path / "out.jsonl", ask.ExportRequest())
+        admin_operations.export_file(space, tmp_path / "out.jsonl")
         other = space.child("copy")
-        answer = files.add_file(other, tmp_path / "out.jsonl", ask.FileRequest(name="out.jsonl"))
+        answer = files.add_file(other, tmp_path / "out.jsonl", FileRequest(name="out.jsonl"))
 
         assert (answer.kind, other.get(memory.id) is not None) == ("export", True)
 
@@ -411,27 +442,26 @@ class TestFiles:
 def test_a_decision_is_previewed_made_listed_and_undone(space: Space) -> None:
     """A preview changes nothing; what is decided is in the ledger with its reason, and undone by its position."""
     memory = space.add("Ana lives in Porto.")
-    asked = decision_operations.DecisionRequest(action="forget", memory=memory.id, why="she asked")
-    preview = decision_operations.preview_decision(space, asked)
+    preview = decision_operations.preview_decision(space, "forget", memory.id)
     assert any("Ana —lives_in→ Porto" in effect for effect in preview.effects)
     assert space.count() == 1
 
-    made = decision_operations.decide(space, asked)
+    made = decision_operations.decide(space, "forget", memory.id, why="she asked")
     assert (made.kind, made.why, made.can_undo, space.count()) == ("forgotten", "she asked", True, 0)
-    undone = decision_operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+    undone = decision_operations.undo_decision(space, position=made.position)
     assert (undone.kind, space.count()) == ("restored", 1)
-    listed = decision_operations.decisions(space, decision_operations.DecisionsRequest()).items
+    listed = decision_operations.decisions(space)
     assert [(each.kind, each.can_undo) for each in listed] == [("restored", True), ("forgotten", False)]
     with pytest.raises(InvalidInput, match="cannot be undone"):
-        decision_operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+        decision_operations.undo_decision(space, position=made.position)
 
 
 def test_forgetting_is_previewed_with_what_holds_again(space: Space) -> None:
     """What the memory had replaced is named."""
     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
     space.graph.link(new, "supersedes", old)
-    asked = decision_operations.DecisionRequest(action="forget", memory=new.id)
-    assert "Holds again: “The bridge is open.”." in decision_operations.preview_decision(space, asked).effects
+    preview = decision_operations.preview_decision(space, "forget", new.id)
+    assert "Holds again: “The bridge is open.”." in preview.effects
 
 
 def test_a_supersedes_link_settles_a_conflict(space: Space) -> None:
@@ -439,10 +469,9 @@ def test_a_supersedes_link_settles_a_conflict(space: Space) -> None:
     one = space.add("Alice lives in Porto.", observed_by="Ann", valid_from="2024-01-01")
     two = space.add("Alice lives in Lisbon.", observed_by="Bob", valid_from="2024-01-01")
     assert len(space.graph.disagreements()) == 1
-    asked = decision_operations.DecisionRequest(action="supersede", memory=two.id, other=one.id)
-    made = decision_operations.decide(space, asked)
+    made = decision_operations.decide(space, "supersede", two.id, one.id)
     assert (len(space.graph.disagreements()), len(space.graph.disagreements("correction"))) == (0, 1)
-    decision_operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+    decision_operations.undo_decision(space, position=made.position)
     assert len(space.graph.disagreements()) == 1
 
 
@@ -452,15 +481,15 @@ def test_what_an_upkeep_run_did_is_no_decision(space: Space) -> None:
     run = space.upkeep.apply(space.upkeep.gc(dry_run=True))
     assert run is not None
     space.upkeep.undo(run)
-    assert decision_operations.decisions(space, decision_operations.DecisionsRequest()).items == []
+    assert decision_operations.decisions(space) == []
 
 
 def test_a_decision_needs_what_its_action_takes(space: Space) -> None:
     """The error names what is missing, or does not fit."""
     with pytest.raises(InvalidInput, match="needs 'memory'"):
-        decision_operations.decide(space, decision_operations.DecisionRequest(action="forget"))
+        decision_operations.decide(space, "forget")
     with pytest.raises(InvalidInput, match="does not fit"):
-        decision_operations.decide(space, decision_operations.DecisionRequest(action="forget", memory="m", into="e"))
+        decision_operations.decide(space, "forget", "m", into="e")
 
 
 def test_the_map_has_the_entities_mentioned_most_and_what_belongs_together(space: Space) -> None:
@@ -480,9 +509,9 @@ def test_days_and_what_was_learned_last(space: Space, clock: FakeClock) -> None:
     space.add("Ana lives in Porto.")
     clock.advance(days=1)
     space.add_many(["Bob runs.", "Bob swims."])
-    assert [(each.day, each.learned) for each in map_operations.days(space, ask.EmptyRequest()).items] == [
+    assert [(each.day, each.learned) for each in map_operations.days(space).items] == [
         ("2026-05-04", 1),
         ("2026-05-05", 2),
     ]
-    newest = map_operations.recent(space, map_operations.RecentRequest(limit=2)).items
+    newest = map_operations.recent(space, limit=2)
     assert [memory.text for memory in newest] == ["Bob swims.", "Bob runs."]

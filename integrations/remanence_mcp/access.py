@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
-from remanence import InvalidInput, Space
+from remanence import InvalidInput, Space, View
 from remanence.service.hosting.server_database import location_of
 from remanence.service.hosting.spaces import Spaces
 from remanence.service.hosting.tokens import ACCESSES, TokenStore
@@ -48,6 +48,12 @@ def current_space() -> Space:
     if grant is None:
         raise RuntimeError("no call of an MCP client is running")
     return grant.space
+
+
+def view_as_of(moment: str | None) -> View:
+    """That space as it was known at a moment; None is now."""
+    space = current_space()
+    return space if moment is None else space.as_of(moment)
 
 
 def require_admin(what: str) -> None:

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from remanence import InvalidInput
 from remanence.adapters import RECALL_FILTERS, frame_or_reason, remember_text
-from remanence.service.endpoints import graph_operations, memory_operations
-from remanence.service.payloads import requests as ask
-from remanence_mcp.access import current_space
+from remanence.service.endpoints import memory_operations
+from remanence.service.noun_forms import to_json
+from remanence_mcp.access import current_space, view_as_of
 from remanence_mcp.budget import MaxTokens, cut, fitting, tokens_of
 from remanence_mcp.resources import unanswered
 from remanence_mcp.tool_sets import ToolSet
@@ -21,7 +21,8 @@ from remanence_mcp.tool_sets import ToolSet
 TOOLS = ToolSet()
 SOURCE = "mcp"
 _LOOK_UP = "Call `recall` first: it returns the ids."
-_HIT_FIELDS = {"id", "text", "kind", "valid_from", "valid_until", "told_at", "tags", "source", "observed_by"}
+_MEMORY_FIELDS = ("id", "text", "kind", "valid_from", "valid_until", "told_at", "tags", "source", "observed_by")
+_HIT_FIELDS = ("score", "current", "superseded_by", "reason")
 AsOf = Annotated[str | None, Field(description="Answer with what was known then, for example '2026-05-01'")]
 
 
@@ -40,7 +41,7 @@ def _with_filters(tool: Callable[..., Any]) -> Callable[..., Any]:
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=Annotated[field.annotation, field]
         )
-        for name, field in ask.RecallBody.model_fields.items()
+        for name, field in memory_operations.recall.request.model_fields.items()
         if name in RECALL_FILTERS and name not in spelled
     ]
     tool.__signature__ = signature.replace(parameters=[*declared, *filters])  # type: ignore[attr-defined]
@@ -89,34 +90,25 @@ def recall(
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
     sources. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
     if nothing that is known answers the question."""
-    request = ask.RecallBody(
-        query=query, limit=limit, during=during, tags=tags, as_of=as_of, reader=reader, deadline=deadline, **filters
-    )
-    answer = memory_operations.recall(current_space(), request)
-    hits = [
-        hit.memory.model_dump(include=_HIT_FIELDS)
-        | {
-            "text": cut(hit.memory.text, max_tokens),
-            "context": cut(hit.context, max_tokens),
-            "score": hit.score,
-            "current": hit.current,
-            "superseded_by": hit.superseded_by,
-            "reason": hit.reason,
-        }
-        for hit in answer.hits
-    ]
+    options = {"during": during, "tags": tags, "reader": reader, "deadline": deadline, **filters}
+    found = view_as_of(as_of).recall(query, limit=limit, **options)
+    hits = []
+    for hit in map(to_json, found):
+        memory = {name: hit["memory"][name] for name in _MEMORY_FIELDS}
+        texts = {"text": cut(memory["text"], max_tokens), "context": cut(hit["context"], max_tokens)}
+        hits.append({**memory, **texts, **{name: hit[name] for name in _HIT_FIELDS}})
     kept = fitting(hits, max_tokens)
-    lines = [] if answer.confident or not kept else [unanswered(answer.confidence)]
-    lines.append(frame_or_reason(answer.to_value().hits[: len(kept)], max_tokens=max_tokens, ids=True, scores=True))
+    lines = [] if found.confident or not kept else [unanswered(found.confidence)]
+    lines.append(frame_or_reason(found.hits[: len(kept)], max_tokens=max_tokens, ids=True, scores=True))
     if len(kept) < len(hits):
         lines.append(f"{len(hits) - len(kept)} more did not fit: ask more precisely, or give more max_tokens.")
-    lines += [f"The signal {signal} was not available: {reason}" for signal, reason in answer.missing.items()]
+    lines += [f"The signal {signal} was not available: {reason}" for signal, reason in found.missing.items()]
     structured = {
         "hits": kept,
         "left_out": len(hits) - len(kept),
-        "confident": answer.confident,
-        "confidence": answer.confidence,
-        "missing": dict(answer.missing),
+        "confident": found.confident,
+        "confidence": found.confidence,
+        "missing": dict(found.missing),
     }
     return CallToolResult(content=[TextContent(type="text", text="\n".join(lines))], structured_content=structured)
 
@@ -152,10 +144,8 @@ def timeline(
 ) -> dict[str, Any]:
     """What was learned about a person, a thing or a memory over time, in order: what was added, changed, replaced,
     ended and forgotten, when and why. Use it for "since when", "before that" and "how did this change"."""
-    found = graph_operations.timeline(
-        current_space(), graph_operations.timeline.request(node=about, since=since, until=until)
-    ).items
-    events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": event.text} for event in found]
+    found = current_space().graph.timeline(about, since, until)
+    events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": str(event)} for event in found]
     kept = fitting(reversed(events[-limit:]), max_tokens)[::-1]  # the last ones, if not all fit
     return {"events": kept, "left_out": len(events) - len(kept)}
 
@@ -167,7 +157,7 @@ def profile(
 ) -> dict[str, Any]:
     """What is true now of the user or the project, by topic, quoted, with its day. Read it once at the beginning of a
     conversation."""
-    answer = memory_operations.profile(current_space(), ask.ProfileRequest(max_tokens=max_tokens, as_of=as_of))
+    answer = view_as_of(as_of).profile(max_tokens=max_tokens)
     return {
         "text": answer.text,
         "statements": [
@@ -197,15 +187,14 @@ def explain(
     if (query is None) == (memory_id is None):
         raise InvalidInput("explain takes a query or a memory_id, and one of them.")
     if query is not None:
-        found = memory_operations.recall(space, ask.RecallBody(query=query, limit=limit, explain=True))
-        return {"explanation": cut(found.explanation or "", max_tokens)}
-    events = graph_operations.timeline(space, graph_operations.timeline.request(node=str(memory_id))).items
-    batch = memory_operations.get_many(space, ask.MemoryIdsReadRequest(ids=[str(memory_id)]))
+        return {"explanation": cut(space.recall(query, limit=limit).explain(), max_tokens)}
+    events = space.graph.timeline(str(memory_id))
+    batch = space.get_many(str(memory_id))
     details: dict[str, Any] = {"status": batch.missing.get(str(memory_id))}
     if batch.items:
-        details = batch.items[0].model_dump(mode="json")
+        details = to_json(batch.items[0])
         details["memory"]["text"] = cut(details["memory"]["text"], max_tokens // 2)
         details |= {name: fitting(details[name], max_tokens // 8) for name in ("relations", "links_out", "links_in")}
-    texts = [cut(event.text, max_tokens // 4) for event in events]
+    texts = [cut(str(event), max_tokens // 4) for event in events]
     kept = fitting(reversed(texts), max(1, max_tokens - tokens_of(details)))[::-1]  # the last ones, if not all fit
     return {"memory": details, "history": kept, "left_out": len(texts) - len(kept)}

@@ -9,9 +9,8 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from remanence import NotFound, RemanenceError
 from remanence.adapters import frame_or_reason
-from remanence.service.endpoints import graph_operations, memory_operations
 from remanence.service.error_wording import without_calls
-from remanence.service.payloads import requests as ask
+from remanence.service.noun_forms import to_json
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import fitting
 
@@ -29,7 +28,7 @@ def add_resources(server: MCPServer[Any]) -> None:
 
     @server.resource("remanence://profile", name="profile", title="Profile", description="What is true now of the user")
     def profile() -> str:
-        return _read(lambda: memory_operations.profile(current_space(), ask.ProfileRequest()).text)
+        return _read(lambda: current_space().profile().text)
 
     @server.resource(
         "remanence://stats", name="stats", title="Numbers", description="The space in numbers", mime_type=_JSON
@@ -46,10 +45,10 @@ def add_resources(server: MCPServer[Any]) -> None:
     )
     def memory(memory_id: str) -> str:
         def read() -> str:
-            batch = memory_operations.get_many(current_space(), ask.MemoryIdsReadRequest(ids=[memory_id]))
+            batch = current_space().get_many(memory_id)
             if not batch.items:
                 raise NotFound(f"there is no memory {memory_id!r} here: it is {batch.missing[memory_id]}.")
-            return _json(batch.items[0].model_dump(mode="json"))
+            return _json(to_json(batch.items[0]))
 
         return _read(read)
 
@@ -62,8 +61,8 @@ def add_resources(server: MCPServer[Any]) -> None:
     )
     def timeline(about: str) -> str:
         def read() -> str:
-            found = graph_operations.timeline(current_space(), graph_operations.timeline.request(node=about)).items
-            events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": event.text} for event in found]
+            found = current_space().graph.timeline(about)
+            events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": str(event)} for event in found]
             return _json(fitting(reversed(events), _MAX_TOKENS)[::-1])
 
         return _read(read)

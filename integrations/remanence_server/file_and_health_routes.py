@@ -18,12 +18,12 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from remanence import RemanenceError, Space, __version__
+from remanence import Change, RemanenceError, Space, __version__
 from remanence.service.endpoints import admin_operations, files
-from remanence.service.endpoints.files import FileAnswer
+from remanence.service.endpoints.files import FileReport, FileRequest
+from remanence.service.endpoints.memory_operations import spaces_below
+from remanence.service.noun_forms import adapter_of, json_form
 from remanence.service.operation import Access
-from remanence.service.payloads.answers import SpacesAnswer
-from remanence.service.payloads.requests import ChangesRequest, ExportRequest, FileRequest
 from remanence_server.access import Caller
 from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
 from remanence_server.problems import RequestRejected, problem
@@ -61,6 +61,13 @@ class Health(BaseModel):
     detail: str | None = None
 
 
+class ExportRequest(BaseModel, extra="forbid"):
+    """What an export contains in addition to the entries of the space."""
+
+    children: bool = False
+    vectors: bool = False
+
+
 class EventsRequest(BaseModel):
     """From which ledger position on; left out, from now on."""
 
@@ -75,18 +82,18 @@ async def about(request: Request) -> Response:
     return Response(made.model_dump_json(), media_type="application/json")
 
 
-@router.get("/v1/spaces", response_model=SpacesAnswer, responses=RESPONSES, tags=["server"])
+@router.get("/v1/spaces", response_model=spaces_below.answer, responses=RESPONSES, tags=["server"])
 async def list_spaces(request: Request) -> Response:
     """List the spaces that contain anything, and that the caller may use."""
     state = state_of(request)
     caller = state.access.caller(request)
     names = await state.pools.run("quick", state.spaces.names)
-    return conditional(request, SpacesAnswer(spaces=list(filter(caller.opens, names))).model_dump_json().encode())
+    return conditional(request, spaces_below.adapter.dump_json(list(filter(caller.opens, names))))
 
 
 @router.post(
     f"{PREFIX}/files",
-    response_model=FileAnswer,
+    response_model=json_form(FileReport),
     status_code=201,
     responses=RESPONSES,
     tags=["memory"],
@@ -106,11 +113,11 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
 
         async def work() -> bytes:
             done = await state.pools.run("slow", partial(files.add_file, opened, path, arguments))
-            return done.model_dump_json().encode()
+            return adapter_of(FileReport).dump_json(done)
 
         if not path.stat().st_size:
             raise RequestRejected(problem(422, f"the file {arguments.name!r} is empty. Send its content as the body."))
-        return await run_idempotent(state, request, caller, opened.name, 201, FileAnswer, work, digest.digest())
+        return await run_idempotent(state, request, caller, opened.name, 201, FileReport, work, digest.digest())
 
 
 @router.get(
@@ -125,7 +132,7 @@ async def export(request: Request, space: SpaceSegment, arguments: Annotated[Exp
     folder = tempfile.mkdtemp(prefix="remanence-")  # which only its owner may read
     path, remove = Path(folder, "memory.jsonl.gz"), partial(shutil.rmtree, folder, ignore_errors=True)
     try:
-        await state.pools.run("slow", partial(admin_operations.export_file, opened, path, arguments))
+        await state.pools.run("slow", partial(admin_operations.export_file, opened, path, **arguments.model_dump()))
     except BaseException:
         remove()
         raise
@@ -171,13 +178,14 @@ async def _stream(state: ServerState, caller: Caller, space: Space, after: int) 
         # With an id, so that a client which loses the connection at once goes on from there.
         yield f": from position {after}\nid: {after}\n\n"
         while not state.stopping.is_set():
-            page = await state.pools.run("quick", partial(admin_operations.changes, space, ChangesRequest(after=after)))
+            page = await state.pools.run("quick", partial(admin_operations.changes, space, after=after))
             # After the page was read, so that nothing is sent which was written after a revocation.
             if not await state.pools.run("quick", partial(state.access.is_still_valid, caller)):
                 break
             after = page.position
             for change in page.items:
-                yield f"id: {change.position}\nevent: {change.kind}\ndata: {change.model_dump_json()}\n\n"
+                fields = adapter_of(Change).dump_json(change).decode()
+                yield f"id: {change.position}\nevent: {change.kind}\ndata: {fields}\n\n"
             quiet = 0 if page.items else quiet + 1
             if quiet and quiet % _HEARTBEAT_POLLS == 0:
                 yield ": still here\n\n"

@@ -17,14 +17,10 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from remanence import Space
-from remanence.service.endpoints import memory_operations
-from remanence.service.endpoints.admin_operations import CollectionAnswer
+from remanence import Memory, Space
+from remanence.service.endpoints.memory_operations import JobReport
 from remanence.service.hosting.server_database import Location, open_database
-from remanence.service.operation import AnswerType
-from remanence.service.payloads.answers import CountAnswer, DoneAnswer, JobAnswer
-from remanence.service.payloads.base_answers import Items, MemoryAnswer
-from remanence.service.payloads.requests import MemoryIdsReadRequest
+from remanence.service.noun_forms import adapter_of
 from remanence_server.problems import RequestRejected, problem
 
 HEADER = "idempotency-key"
@@ -32,7 +28,8 @@ MAX_KEY_LENGTH = 255
 _DAY = 86_400.0
 _MAX_IN_MEMORY, _MAX_BYTES = 1_000, 1 << 16
 """How many answers are in memory, and how long one of them may be."""
-_WITHOUT_TEXT = (CollectionAnswer, CountAnswer, DoneAnswer, JobAnswer)
+_WITHOUT_TEXT = (type(None), int, JobReport)
+"""What may be stored as it is."""
 _FORMER_TABLE = "DROP TABLE IF EXISTS answers"  # which had the answers as they were sent
 _TABLE = """
 CREATE TABLE IF NOT EXISTS outcomes (
@@ -54,19 +51,19 @@ class Outcome:
     body: bytes | None = None
 
 
-def outcome_of(status: int, body: bytes, answer: AnswerType) -> Outcome:
-    """What is kept of an answer of some type: the ids of its memories, or all of one that has no text."""
+def outcome_of(status: int, body: bytes, returns: Any) -> Outcome:
+    """What is kept of the answer of what returns this type: the ids of its memories, or all of one without text."""
     stored: dict[str, Any] = {}
-    if answer in _WITHOUT_TEXT:
+    if returns in _WITHOUT_TEXT:
         stored = {"answer": from_json(body)}
-    elif answer in (MemoryAnswer, Items[MemoryAnswer]):
-        memories = [from_json(body)] if answer is MemoryAnswer else from_json(body)["items"]
+    elif returns in (Memory, list[Memory]):
+        memories = [from_json(body)] if returns is Memory else from_json(body)["items"]
         as_of = max((memory["revised_at"] for memory in memories), default=None)
         stored = {"ids": [memory["id"] for memory in memories], "as_of": as_of}
     return Outcome(status, to_json(stored), body)
 
 
-def body_of(outcome: Outcome, space: Space, answer: AnswerType, key: str) -> bytes:
+def body_of(outcome: Outcome, space: Space, returns: Any, key: str) -> bytes:
     """The first answer: as it was sent, or with its memories read again, as they were then.
 
     Raises:
@@ -79,12 +76,14 @@ def body_of(outcome: Outcome, space: Space, answer: AnswerType, key: str) -> byt
         return to_json(stored["answer"])
     if "ids" not in stored:
         raise RequestRejected(problem(409, f"{done}, and its answer is not kept. Read what it wrote."))
-    request = MemoryIdsReadRequest(ids=stored["ids"], as_of=stored["as_of"])
-    found = {item.id: item.memory for item in memory_operations.get_many(space, request).items}
-    memories = [found.get(memory_id) for memory_id in stored["ids"]]
-    if None in memories:
+    view = space if stored["as_of"] is None else space.as_of(stored["as_of"])
+    found = {item.id: item.memory for item in view.get_many(stored["ids"])}
+    memories = [memory for memory_id in stored["ids"] if (memory := found.get(memory_id)) is not None]
+    if len(memories) < len(stored["ids"]):
         raise RequestRejected(problem(410, f"{done}, and what it wrote was erased since."))
-    return to_json(memories[0] if answer is MemoryAnswer else {"items": memories})
+    if returns is Memory:
+        return adapter_of(Memory).dump_json(memories[0])
+    return b'{"items":%s}' % adapter_of(list[Memory]).dump_json(memories)
 
 
 class IdempotencyKeys:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
-import inspect
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from inspect import Parameter, Signature
@@ -19,10 +18,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from remanence import Space
-from remanence.service.operation import Access, AnswerType
+from remanence.service import requests
+from remanence.service.operation import Access
 from remanence.service.operations import OPERATIONS, Operation
-from remanence.service.payloads import base_requests as requests
-from remanence.service.payloads.base_requests import Name
+from remanence.service.requests import Name
 from remanence_server.access import Caller
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, Outcome, body_of, outcome_of
 from remanence_server.problems import MEDIA_TYPE, RequestRejected, problem
@@ -90,20 +89,21 @@ def operation_routes() -> Sequence[BaseRoute]:
             PREFIX + operation.path,
             _endpoint(operation),
             route_class_override=OperationRoute,
-            methods=[operation.method],
+            methods=[operation.http_method],
             name=operation.name,
-            summary=operation.summary,
+            summary=operation.description,
+            description=operation.description,
             operation_id=operation.name,
-            status_code=operation.status,
+            status_code=operation.http_status,
             response_model=operation.answer,
-            responses=RESPONSES | (_NOT_MODIFIED if operation.method == "GET" else {}),
-            tags=[_tag(operation)],
-            openapi_extra=None if operation.method == "GET" else {"parameters": [_KEY_PARAMETER]},
+            responses=RESPONSES | (_NOT_MODIFIED if operation.http_method == "GET" else {}),
+            tags=[operation.group],
+            openapi_extra=None if operation.http_method == "GET" else {"parameters": [_KEY_PARAMETER]},
         )
     return tuple(router.routes)
 
 
-def _place(operation: Operation[Any, Any]) -> tuple[bool, bool]:
+def _place(operation: Operation) -> tuple[bool, bool]:
     """What is asked for most is matched first, and /memories/find is not an id of a memory."""
     return operation.path.split("/")[1] not in _OFTEN, "{" in operation.path
 
@@ -117,17 +117,13 @@ _KEY_PARAMETER = {
 }
 
 
-def _tag(operation: Operation[Any, Any]) -> str:
-    return operation.function.__module__.rpartition(".")[2].removesuffix("_operations")
-
-
 class Endpoint(Protocol):
     """What answers the requests for one operation."""
 
     async def __call__(self, *, request: Request, space: str, **given: Any) -> Response: ...
 
 
-def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
+def _endpoint(operation: Operation) -> Endpoint:
     """A function for FastAPI, with the parameters of the operation in its signature."""
     in_path = re.findall(r"{(\w+)}", operation.path)
     arguments = _arguments_model(operation, in_path)
@@ -142,18 +138,18 @@ def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
         def work() -> bytes:
             return operation.json(state.spaces.get(name), asked)
 
-        if operation.method == "GET":
+        if operation.http_method == "GET":
             return conditional(request, await state.pools.run(pool, work))
         run = functools.partial(state.pools.run, pool, work)
-        return await run_idempotent(state, request, caller, name, operation.status, operation.answer, run)
+        return await run_idempotent(state, request, caller, name, operation.http_status, operation.returns, run)
 
     endpoint.__name__ = operation.name
-    endpoint.__doc__ = inspect.getdoc(operation.function)
+    endpoint.__doc__ = operation.description
     endpoint.__signature__ = _signature(operation, arguments, in_path)  # type: ignore[attr-defined]
     return endpoint
 
 
-def _arguments_model(operation: Operation[Any, Any], in_path: list[str]) -> type[requests.Request] | None:
+def _arguments_model(operation: Operation, in_path: list[str]) -> type[requests.Request] | None:
     """The request without the fields that are in the path; None if there are no others."""
     fields = operation.request.model_fields
     if not in_path:
@@ -165,16 +161,14 @@ def _arguments_model(operation: Operation[Any, Any], in_path: list[str]) -> type
     return create_model(name, __base__=requests.Request, __doc__=operation.request.__doc__, **others)
 
 
-def _signature(
-    operation: Operation[Any, Any], arguments: type[requests.Request] | None, in_path: list[str]
-) -> Signature:
+def _signature(operation: Operation, arguments: type[requests.Request] | None, in_path: list[str]) -> Signature:
     kind = Parameter.KEYWORD_ONLY
     parameters = [Parameter("request", kind, annotation=Request), Parameter("space", kind, annotation=SpaceSegment)]
     for name in in_path:
         parameters.append(Parameter(name, kind, annotation=Annotated[Name, Path(description="Its id.")]))
     if arguments is not None:
         optional = not any(field.is_required() for field in arguments.model_fields.values())
-        if operation.method == "GET":
+        if operation.http_method == "GET":
             parameters.append(Parameter("arguments", kind, annotation=Annotated[arguments, Query()]))
         else:
             default = arguments() if optional else Parameter.empty
@@ -182,9 +176,7 @@ def _signature(
     return Signature(parameters)
 
 
-def _request(
-    operation: Operation[Any, Any], arguments: requests.Request | None, path: dict[str, str]
-) -> requests.Request:
+def _request(operation: Operation, arguments: requests.Request | None, path: dict[str, str]) -> requests.Request:
     if not path and arguments is not None:
         return arguments
     made: requests.Request = operation.request(**path, **({} if arguments is None else arguments.provided_fields()))
@@ -207,13 +199,13 @@ async def run_idempotent(
     caller: Caller,
     space: str,
     status: int,
-    answer: AnswerType,
+    returns: Any,
     work: Callable[[], Awaitable[bytes]],
     sent: bytes | None = None,
 ) -> Response:
     """Do a write in a space; one with an Idempotency-Key that was done before gets its first answer.
 
-    `sent` stands for the body where that was read already.
+    `returns` is the type of what the work returns; `sent` stands for the body where that was read already.
     """
     key = request.headers.get(HEADER)
     if key is None:
@@ -224,12 +216,12 @@ async def run_idempotent(
     route = f"{request.method} {request.url.path}?{request.url.query}"
     name, known = await asyncio.to_thread(state.keys.begin, caller.name, route, key, sent)
     if known is not None:
-        body = await state.pools.run("quick", lambda: body_of(known, state.spaces.get(space), answer, key))
+        body = await state.pools.run("quick", lambda: body_of(known, state.spaces.get(space), returns, key))
         headers = {"idempotency-replayed": "true"}
         return Response(body, known.status, headers, media_type="application/json")
     outcome: Outcome | None = None
     try:
-        outcome = outcome_of(status, await work(), answer)
+        outcome = outcome_of(status, await work(), returns)
     finally:
         await asyncio.to_thread(state.keys.end, name, sent, outcome)
     return Response(outcome.body, status, media_type="application/json")

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -98,31 +98,16 @@ def show(result: Result | Lines | None, *, as_json: bool) -> int:
 
 
 def json_value(value: Any) -> Any:
-    """A value in JSON types, as REST has it; results that REST has not have their fields."""
-    from remanence.service.payloads import answers, base_answers
-
-    kinds = {"Memory": base_answers.MemoryAnswer, "Entity": base_answers.EntityAnswer, "Stats": answers.StatsAnswer}
-    kinds |= {"Job": answers.JobAnswer, "Profile": answers.ProfileAnswer}
-    return _json_value(value, kinds)
-
-
-def _json_value(value: Any, kinds: Mapping[str, Any]) -> Any:
-    if answer := kinds.get(type(value).__name__):
-        return answer.of(value).model_dump(mode="json")
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if is_dataclass(value) and not isinstance(value, type):
-        given = {field.name: getattr(value, field.name) for field in fields(value) if field.name[0] != "_"}
-        windows = {name: window for name, window in given.items() if type(window).__name__ == "Window"}
-        for name, window in windows.items():
-            prefix = name.removesuffix("_window")
-            given |= {f"{prefix}_from": window.start, f"{prefix}_until": window.end}
-        return _json_value({name: given[name] for name in given if name not in windows}, kinds)
+    """A value in JSON types, as REST has it."""
     if isinstance(value, Mapping):
-        return {str(name): _json_value(item, kinds) for name, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_json_value(item, kinds) for item in value]
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+        return {str(name): json_value(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset) and not hasattr(value, "_fields"):
+        return [json_value(item) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    from remanence.service.noun_forms import to_json
+
+    return to_json(value) if is_dataclass(value) or isinstance(value, datetime) else str(value)
 
 
 def added(memory: Memory) -> Result:
@@ -144,9 +129,9 @@ def added_many(memories: Sequence[Memory]) -> Result:
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
     """The hits for a question, with the ids that other commands take."""
     if as_json:
-        from remanence.service.payloads.answers import hit_fields
+        from remanence.service.noun_forms import to_json
 
-        print_json(hit_fields(recall))
+        print_json([to_json(hit) for hit in recall])
     elif explain:
         print(recall.explain())
         return
@@ -175,9 +160,10 @@ def print_json(value: Any) -> None:
 
 def memory_fields(memory: Memory) -> dict[str, Any]:
     """A memory as every interface shows it."""
-    from remanence.service.payloads.base_answers import MemoryAnswer
+    from remanence.service.noun_forms import to_json
 
-    return MemoryAnswer.of(memory).model_dump()
+    fields: dict[str, Any] = to_json(memory)
+    return fields
 
 
 def one_line(text: str) -> str:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Spent, Worked
@@ -19,7 +19,7 @@ from remanence.index.engine.identity import new_id
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.index import Index
-from remanence.index.journal import JobState
+from remanence.index.journal import JobState, JobStatus
 from remanence.ledger.codec import kinds_of
 from remanence.ports import FactExtractor
 from remanence.recall.profile import refresh_profile
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+ShownStatus: TypeAlias = Literal["running"] | JobStatus
 TryJob: TypeAlias = "Callable[[Engine, str, JobState], bool]"
 """What tries a job of a space once, as `try_job`: False if it is locked or finished."""
 
@@ -63,7 +64,7 @@ class Job:
         return f"<Job {self.id} in {self.space!r}: {self.status}{problem}>"
 
     @property
-    def status(self) -> str:
+    def status(self) -> ShownStatus:
         """One of "queued", "running", "waiting" (for another try), "done", "given up" and "cancelled"."""
         state = self._state()
         running = state.status in ("queued", "waiting") and self._engine.locks.is_locked(self.id)

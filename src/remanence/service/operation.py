@@ -1,67 +1,93 @@
-"""How an operation is declared: a function of a space and a request, with its address on the REST server.
+"""How an operation is declared: a method of a space, or a function of a space, with its address on the REST server.
 
-The server makes its routes of these declarations and the client its calls, so that the two agree.
+The request is made of its parameters, the answer of the type that it returns. The server makes its routes of these
+declarations, the client its methods and the MCP server its tools, so that all agree.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_type_hints
+from functools import cached_property, update_wrapper
+from typing import Any, Literal, get_args, get_origin
 
-from pydantic import TypeAdapter, create_model
-from pydantic_core import to_json
+from pydantic import TypeAdapter
 
-from remanence.service.payloads.base_requests import ReadRequest, Request, default_of, request_of
+from remanence.service.json_forms import DONE, wrapped
+from remanence.service.noun_forms import json_form
+from remanence.service.requests import ReadRequest, Request, request_of, types_of
+from remanence.space.facets.admin_facet import Admin, AdminView
+from remanence.space.facets.audit_facet import Audit, AuditView
+from remanence.space.facets.entity_facet import Entities, EntitiesView
+from remanence.space.facets.graph_facet import Graph, GraphView
+from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
 from remanence.space.view import View
 
 Access = Literal["read", "write", "admin"]
-AnyRequest = TypeVar("AnyRequest", bound=Request)
-AnswerT = TypeVar("AnswerT")
-AnswerType: TypeAlias = Any
-"""The type of an answer: a model, a list of models, or a dataclass."""
+Method = Callable[..., Any]
 
-OPERATIONS: dict[str, Operation[Any, Any]] = {}
+OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name. Importing `remanence.service.operations` fills it."""
+OPERATION_OF: dict[Method, Operation] = {}
+"""The operation that does what a method does."""
+_FACETS: dict[str, tuple[str, type, type]] = {
+    "": ("memory", View, Space),
+    "entities": ("entity", EntitiesView, Entities),
+    "graph": ("graph", GraphView, Graph),
+    "audit": ("admin", AuditView, Audit),
+    "admin": ("admin", AdminView, Admin),
+    "jobs": ("memory", object, Jobs),
+    "upkeep": ("upkeep", object, Upkeep),
+}
+"""The group of the operations of each facet, and its classes: of a view, which can be asked of the past, and of a
+space."""
 
 
-@dataclass(frozen=True)
-class Operation(Generic[AnyRequest, AnswerT]):
-    """One operation. Called with a space and a request, it returns the answer.
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """One operation. Called with a space, or a view, and arguments, it returns what its function returns.
 
     Attributes:
         function: The implementation.
-        method: The HTTP method: "GET" for what only reads and has few arguments.
+        name: Its name.
+        group: The group of operations that it belongs to.
+        http_method: "GET" for what only reads and has few arguments.
         path: The path below that of the space; names in braces are fields of the request.
         access: What a token has to allow.
         slow: Whether it may take seconds, and should not keep others waiting.
-        status: The HTTP status of success.
+        http_status: The HTTP status of success.
         request: The class of the request.
-        answer: The type of the answer.
-        fields: What gives the fields of the answer as plain JSON types, for an answer that is large and often asked
-            for: making models of all its parts takes longer than writing it.
+        returns: The type of what the function returns.
+        answer: The type of the answer, as `json_form` makes it.
     """
 
-    function: Callable[[Space, AnyRequest], AnswerT]
-    method: str
+    function: Method
+    name: str
+    group: str
+    http_method: str
     path: str
     access: Access
     slow: bool
-    status: int
-    request: type[AnyRequest]
-    answer: AnswerType
-    fields: Callable[[Space, AnyRequest], dict[str, Any]] | None = None
+    http_status: int
+    request: type[Request]
+    returns: Any
+    answer: Any
 
-    def __call__(self, space: Space, request: AnyRequest) -> AnswerT:
-        return self.function(space, request)
+    def __call__(self, space: View, *arguments: Any, **options: Any) -> Any:
+        return self.function(space, *arguments, **options)
 
-    def json(self, space: Space, request: AnyRequest) -> bytes:
-        """The answer as JSON."""
-        if self.fields is not None:
-            return to_json(self.fields(space, request), inf_nan_mode="null")
-        return self.adapter.dump_json(self.function(space, request))
+    def run(self, space: Space, request: Request) -> Any:
+        """What a request asks for."""
+        as_of = request.as_of if isinstance(request, ReadRequest) else None
+        view = space if as_of is None else space.as_of(as_of)
+        return self.function(view, **request.provided_fields("as_of"))
+
+    def json(self, space: Space, request: Request) -> bytes:
+        """The answer to a request as JSON."""
+        return self.adapter.dump_json(self.run(space, request))
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
@@ -69,30 +95,45 @@ class Operation(Generic[AnyRequest, AnswerT]):
         return TypeAdapter(self.answer)
 
     @property
-    def name(self) -> str:
-        return self.function.__name__
-
-    @property
-    def summary(self) -> str:
-        """The first line of its docstring."""
-        return (self.function.__doc__ or "").partition("\n")[0]
+    def description(self) -> str:
+        """The first paragraph of its docstring."""
+        return " ".join(inspect.cleandoc(self.function.__doc__ or "").partition("\n\n")[0].split())
 
 
 def operation(
-    method: str,
+    http_method: str,
     path: str,
     access: Access = "read",
     *,
+    method: Method | None = None,
+    options: type | None = None,
+    field: str = "",
     slow: bool = False,
-    status: int = 200,
-    fields: Callable[[Space, Any], dict[str, Any]] | None = None,
-) -> Callable[[Callable[[Space, AnyRequest], AnswerT]], Operation[AnyRequest, AnswerT]]:
-    """Declare a function as an operation; its request and answer are those of its annotations."""
+    http_status: int = 200,
+    **limits: Any,
+) -> Callable[[Method], Operation]:
+    """Declare a function as an operation. Its first parameter is the space, or a `View` if it can be asked of the past.
 
-    def declare(function: Callable[[Space, AnyRequest], AnswerT]) -> Operation[AnyRequest, AnswerT]:
-        types = get_type_hints(function)
-        declared = Operation(function, method, path, access, slow, status, types["request"], types["return"], fields)
-        return _register(declared)
+    Args:
+        http_method: The HTTP method.
+        path: The path below that of the space.
+        access: What a token has to allow.
+        method: The method of a space that it stands for, with the same parameters: the client does that one by it.
+        options: A dataclass whose fields are arguments, too; the function takes those that are given as `**options`.
+        field: The name of the only field of the answer, if the function returns no object. By default a list is
+            `items`.
+        slow: Whether it may take seconds.
+        http_status: The HTTP status of success.
+        limits: Types of parameters that allow less than the function.
+    """
+
+    def declare(function: Method) -> Operation:
+        first = next(iter(inspect.signature(function).parameters))
+        group = function.__module__.rpartition(".")[2].removesuffix("_operations")
+        past = types_of(function, [first])[first] is View
+        return _declare(
+            function, group, past, method, http_method, path, access, field, slow, http_status, limits, options
+        )
 
     return declare
 
@@ -100,61 +141,85 @@ def operation(
 def method_operation(
     http_method: str,
     path: str,
-    method: Callable[..., Any],
-    summary: str,
-    answer: AnswerType,
+    method: Method,
     access: Access = "read",
     *,
     name: str = "",
-    facet: str = "",
-    past: bool = False,
+    field: str = "",
     slow: bool = False,
     http_status: int = 200,
-    tag: str,
     **limits: Any,
-) -> Operation[Any, Any]:
-    """Declare a method of `Space`, or of a facet of it, as an operation: its parameters are those of the request.
+) -> Operation:
+    """Declare a method of `Space`, or of a facet of it, as an operation. Its first paragraph says what it does.
 
     Args:
         http_method: The HTTP method.
         path: The path below that of the space.
         method: The method.
-        summary: What it does.
-        answer: What is made of its result, which has `of`; or the class of the result itself.
         access: What a token has to allow.
         name: The name of the operation; by default that of the method.
-        facet: The facet that has the method.
-        past: Whether it may be asked of an earlier moment.
+        field: The name of the only field of the answer, if the method returns no object. By default a list is `items`.
         slow: Whether it may take seconds.
         http_status: The HTTP status of success.
-        tag: The group of operations that it belongs to.
         limits: Types of parameters that allow less than the method.
     """
-    operation_name = name or method.__name__
-    made = request_of(method, *limits)
-    base: Any = (ReadRequest, made) if past else made
-    fields: dict[str, Any] = {name: (limits[name], default_of(method, name)) for name in limits}
-    request: Any = create_model(
-        operation_name.title().replace("_", "") + "Request", __base__=base, __doc__=summary, **fields
-    )
+    group, facet, past = _place_of(method)
 
-    def run(space: Space, request: Any) -> Any:
-        view = view_of(space, request) if past else space
+    def run(view: View, *arguments: Any, **options: Any) -> Any:
         owner = getattr(view, facet) if facet else view
-        result = getattr(owner, method.__name__)(**request.provided_fields("as_of"))
-        return answer.of(result) if hasattr(answer, "of") else result
+        return getattr(owner, method.__name__)(*arguments, **options)
 
-    run.__name__, run.__doc__, run.__module__ = operation_name, summary, tag
-    return _register(Operation(run, http_method, path, access, slow, http_status, request, answer))
+    update_wrapper(run, method)
+    run.__name__ = name or method.__name__
+    return _declare(run, group, past, method, http_method, path, access, field, slow, http_status, limits)
 
 
-def _register(declared: Operation[AnyRequest, AnswerT]) -> Operation[AnyRequest, AnswerT]:
-    if declared.name in OPERATIONS:
-        raise TypeError(f"there are two operations {declared.name!r}.")
-    OPERATIONS[declared.name] = declared
+def _declare(
+    function: Method,
+    group: str,
+    past: bool,
+    method: Method | None,
+    http_method: str,
+    path: str,
+    access: Access,
+    field: str,
+    slow: bool,
+    http_status: int,
+    limits: dict[str, Any],
+    options: type | None = None,
+) -> Operation:
+    name = function.__name__
+    if name in OPERATIONS:
+        raise TypeError(f"there are two operations {name!r}.")
+    bases: list[type[Request]] = [ReadRequest] if past else []
+    bases += [] if options is None else [request_of(options)]
+    request = request_of(function, *bases, **limits)
+    returns = types_of(function, ["return"])["return"]
+    answer = _answer(returns, field)
+    declared = Operation(function, name, group, http_method, path, access, slow, http_status, request, returns, answer)
+    OPERATIONS[name] = declared
+    if method is not None:
+        OPERATION_OF[method] = declared
     return declared
 
 
-def view_of(space: Space, request: ReadRequest) -> View:
-    """The space as of the moment that a request names."""
-    return space if request.as_of is None else space.as_of(request.as_of)
+def _place_of(method: Method) -> tuple[str, str, bool]:
+    """The group and the facet of a method, "" for the space itself; and whether views have it, too."""
+    for facet, (group, of_view, of_space) in _FACETS.items():
+        if getattr(of_space, method.__name__, None) is method:
+            return group, facet, getattr(of_view, method.__name__, None) is method
+    raise TypeError(f"{method.__qualname__} is no method of a space or of one of its facets.")
+
+
+def _answer(kind: Any, field: str) -> Any:
+    """The type of an answer: an object. A list is its `items`, and any other value the only field of one."""
+    if kind is type(None):
+        return DONE
+    if field:
+        return wrapped(kind, field)
+    of_list = get_origin(kind) is list or (isinstance(kind, type) and issubclass(kind, list))
+    return wrapped(kind, "items") if of_list or _is_row(kind) else json_form(kind)
+
+
+def _is_row(kind: Any) -> bool:
+    return get_origin(kind) is tuple and get_args(kind)[-1:] == (...,)

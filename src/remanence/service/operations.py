@@ -11,5 +11,6 @@ from remanence.service.endpoints import (  # noqa: F401
     memory_operations,
     upkeep_operations,
 )
+from remanence.service.operation import OPERATION_OF as OPERATION_OF
 from remanence.service.operation import OPERATIONS as OPERATIONS
 from remanence.service.operation import Operation as Operation

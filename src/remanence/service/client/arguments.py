@@ -10,10 +10,10 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from pydantic import ValidationError
 
-from remanence.errors import InvalidInput
+from remanence.errors import InvalidInput, NotFound
 from remanence.schema import Alias, Memory, Mention, Triple, Window
-from remanence.service.operation import Operation
-from remanence.service.payloads.base_requests import Request, has_id
+from remanence.service.operations import OPERATION_OF, Operation
+from remanence.service.requests import Request, has_id
 from remanence.text.text import truncate
 
 AnyRequest = TypeVar("AnyRequest", bound=Request)
@@ -68,19 +68,20 @@ def make_request(request: type[AnyRequest], /, **arguments: Any) -> AnyRequest:
         raise InvalidInput(f"{name}={truncate(repr(first['input']), 200)}: {first['msg']}.") from None
 
 
-def done_by(operation: Operation[Any, Any], method: _Method, into: Callable[[Any], Any] | None = None) -> _Method:
-    """A method that a server does, with the signature and the docstring of the local one.
-
-    `into` makes the result of what the answer stands for.
-    """
+def done_by(operation: Operation, method: _Method) -> _Method:
+    """A method that a server does, with the signature and the docstring of the local one."""
     signature = inspect.signature(method)
+    may_be_none = signature.return_annotation.endswith("| None")
 
     def call(self: Any, *args: Any, **options: Any) -> Any:
         given = signature.bind(self, *args, **options).arguments
         fields = {name: value for name, value in given.items() if name not in ("self", "progress")}
-        answer = self._call(operation, **fields)
-        value = answer.to_value() if hasattr(answer, "to_value") else answer
-        return value if into is None else into(value)
+        try:
+            return self._ask(operation, **fields)
+        except NotFound:
+            if may_be_none:
+                return None
+            raise
 
     return cast(_Method, update_wrapper(call, method))
 
@@ -88,8 +89,9 @@ def done_by(operation: Operation[Any, Any], method: _Method, into: Callable[[Any
 def like(local: type, *here: str, **facets: Callable[[Any], Any]) -> Callable[[_Class], _Class]:
     """Give a class of the client the methods of a local one that it has not.
 
-    Those that `here` names are the local ones, since they only call others, as are the variants for asyncio. `facets`
-    are made of the space. Any other method cannot be done over a connection.
+    The server does those for which an operation is declared. Those that `here` names are the local ones, since they
+    only call others, as are the variants for asyncio. `facets` are made of the space. Any other method cannot be done
+    over a connection.
     """
 
     def complete(own: _Class) -> _Class:
@@ -103,6 +105,8 @@ def like(local: type, *here: str, **facets: Callable[[Any], Any]) -> Callable[[_
                     mine.__doc__ = value.__doc__
             elif name in here or (name.startswith("a") and hasattr(local, name[1:])):
                 setattr(own, name, value)
+            elif inspect.isfunction(value) and value in OPERATION_OF:
+                setattr(own, name, done_by(OPERATION_OF[value], value))
             elif not name.startswith("_"):
                 setattr(own, name, _refused(value))
         return own

@@ -17,7 +17,8 @@ from remanence.index.engine.identity import new_id
 from remanence.schema.version import __version__
 from remanence.service.exceptions import exception_from_response
 from remanence.service.hosting.spaces import to_segment
-from remanence.service.operation import AnswerT, AnyRequest, Operation
+from remanence.service.operation import Operation
+from remanence.service.requests import Request
 from remanence.text.text import truncate
 
 SLOW_SECONDS = 600.0
@@ -59,27 +60,20 @@ class Connection:
         self._client = self._new_client()
         self._process = os.getpid()
 
-    def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
-        """Ask the server to do an operation, and return its answer."""
-        answer: AnswerT = self.call_json(operation, space, request, operation.adapter.validate_json)
-        return answer
-
-    def call_json(
-        self, operation: Operation[AnyRequest, Any], space: str, request: AnyRequest, read: Callable[[bytes], ResultT]
-    ) -> ResultT:
-        """Ask the server to do an operation, and return what `read` makes of the JSON of its answer."""
+    def call(self, operation: Operation, space: str, request: Request) -> Any:
+        """Ask the server to do an operation, and return what its answer stands for."""
         try:
             fields: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
             path = re.sub(r"{(\w+)}", lambda match: quote(str(fields.pop(match[1])), safe=""), operation.path)
-            query, content = (fields, b"") if operation.method == "GET" else ({}, to_json(fields))
+            query, content = (fields, b"") if operation.http_method == "GET" else ({}, to_json(fields))
         except (PydanticSerializationError, UnicodeEncodeError) as error:  # such as half of a surrogate pair
             raise InvalidInput(f"this cannot be sent to the server: {error}.") from None
         headers = {"content-type": "application/json"} if content else {}
         if operation.access != "read":
             headers["idempotency-key"] = new_id()
         timeout = SLOW_SECONDS if operation.slow else self._timeout
-        response = self._send(operation.method, space, path, query, timeout, content=content, headers=headers)
-        return self._read(response, read)
+        response = self._send(operation.http_method, space, path, query, timeout, content=content, headers=headers)
+        return self._read(response, operation.adapter.validate_json)
 
     def upload(
         self, space: str, path: str, fields: Mapping[str, Any], file: IO[bytes], read: Callable[[bytes], ResultT]

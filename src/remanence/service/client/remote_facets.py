@@ -8,40 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from remanence.errors import InvalidInput, NotFound
-from remanence.graph.entity_map import EntityMap
-from remanence.graph.history import Timeline
-from remanence.graph.traversal import Subgraph
+from remanence.errors import InvalidInput
+from remanence.graph.traversal import Path, Subgraph
 from remanence.index.engine import inputs
 from remanence.index.journal import JobState, JobStatus
 from remanence.recall.answer import Recall
 from remanence.recall.receipts import Receipt
 from remanence.recall.show.recall_tables import RelationList
 from remanence.remember.jobs import Job
-from remanence.schema import Change, Disagreement, Entity, Memory, Relation
-from remanence.service.client.arguments import alias_to_json, done_by, like, make_request, to_list
-from remanence.service.cursors import make_cursor
-from remanence.service.endpoints import (
-    admin_operations,
-    entity_operations,
-    graph_operations,
-    map_operations,
-    memory_operations,
-    upkeep_operations,
-)
-from remanence.service.endpoints.files import FileAnswer
-from remanence.service.operation import AnswerT, Operation
-from remanence.service.payloads import requests as ask
+from remanence.schema import Change, Disagreement, Memory, Relation
+from remanence.service.client.arguments import alias_to_json, like, make_request, to_list
+from remanence.service.endpoints import admin_operations, entity_operations, graph_operations, memory_operations
+from remanence.service.endpoints.files import COUNTS, FileReport, FileRequest
+from remanence.service.endpoints.memory_operations import RecallReport
+from remanence.service.noun_forms import adapter_of
+from remanence.service.operation import Operation
+from remanence.service.pages import make_cursor
 from remanence.space.facets.admin_facet import Admin, AdminView
 from remanence.space.facets.audit_facet import Audit, AuditView
-from remanence.space.facets.entity_facet import (
-    Entities,
-    EntitiesView,
-    EntityPage,
-    Registration,
-    Revision,
-    SimilarEntity,
-)
+from remanence.space.facets.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision
 from remanence.space.facets.graph_facet import Graph, GraphView
 from remanence.space.facets.job_facet import Jobs
 from remanence.transfer.imports.importing import ImportReport
@@ -62,45 +47,19 @@ class RemoteFacet:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._space!r}>"
 
-    def _read(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        answer: AnswerT = self._view._read(operation, **arguments)
-        return answer
-
-    def _call(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        answer: AnswerT = self._view._call(operation, **arguments)
-        return answer
-
-    def _send(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        answer: AnswerT = self._view._send(operation, **arguments)
-        return answer
+    def _ask(self, operation: Operation, /, **arguments: Any) -> Any:
+        return self._view._ask(operation, **arguments)
 
 
 @like(EntitiesView)
 class RemoteEntitiesView(RemoteFacet):
     """The entities of a remote space at the moment of one view."""
 
-    def resolve(self, alias: Any, at: Any = None) -> Entity | None:
-        return self._one(entity_operations.resolve, alias=alias, at=at)
-
-    def get(self, id: Any) -> Entity | None:
-        return self._one(entity_operations.get_entity, id=id)
-
-    def _one(self, operation: Any, **arguments: Any) -> Entity | None:
-        try:
-            entity: Entity = self._read(operation, **arguments).to_value()
-        except NotFound:
-            return None
-        return entity
-
     def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> EntityPage:
         first = (inputs.check_positive_int(page, "page") - 1) * page_size
         cursor = make_cursor("entities", first) if first else None
-        return self._read(entity_operations.list_entities, kind=kind, limit=page_size, cursor=cursor).to_page(
-            page, page_size
-        )
-
-    def find_similar(self, name: str, limit: int = 5) -> tuple[SimilarEntity, ...]:
-        return tuple(self._read(entity_operations.propose, name=name, limit=limit).to_value())
+        found = self._ask(entity_operations.list_entities, kind=kind, limit=page_size, cursor=cursor)
+        return EntityPage(tuple(found.items), page, page_size, found.total)
 
 
 @like(Entities)
@@ -111,20 +70,16 @@ class RemoteEntities(RemoteEntitiesView):
         self, name: str, aliases: Any = (), kind: str | None = None, *, observed_by: str | None = None
     ) -> Registration:
         given = [alias_to_json(alias) for alias in to_list(aliases)]
-        answer = self._send(entity_operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
-        made: Registration = answer.to_value()
+        options = {"aliases": given, "kind": kind, "observed_by": observed_by}
+        made: Registration = self._ask(entity_operations.register, name=name, **options)
         return made
-
-    rename = done_by(entity_operations.rename, Entities.rename)
-    merge = done_by(entity_operations.merge, Entities.merge)
-    split = done_by(entity_operations.split, Entities.split)
 
     def undo(self, revision: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
         position = revision.position if isinstance(revision, Revision | Registration) else revision
         if position is None:
             raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
-        answer = self._send(entity_operations.undo_revision, position=position, why=why, observed_by=observed_by)
-        made: Revision = answer.to_value()
+        options = {"why": why, "observed_by": observed_by}
+        made: Revision = self._ask(entity_operations.undo_revision, position=position, **options)
         return made
 
 
@@ -135,48 +90,33 @@ _PICTURES = ("show", "save", "to_igraph", "to_networkx", "show_timeline", "save_
 class RemoteGraphView(RemoteFacet):
     """The graph of a remote space at the moment of one view. Pictures are drawn here."""
 
-    query = done_by(graph_operations.query, GraphView.query)
-    path = done_by(graph_operations.path, GraphView.path)
+    def path(self, start: Any, end: Any, depth: int = 6, at: Any = None) -> Path | None:
+        found: Path = self._ask(graph_operations.path, start=start, end=end, depth=depth, at=at)
+        return found if found.nodes else None
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
-        return RelationList(
-            self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).to_value()
-        )
+        given = {"subject": subject, "predicate": predicate, "object": object}
+        return RelationList(self._ask(graph_operations.when, **given).items)
 
     def disagreements(self, kinds: Any = "conflict", *, memory: Any = None) -> list[tuple[Memory, Disagreement]]:
-        items = self._read(graph_operations.disagreements, kinds=to_list(kinds), memory=memory).items
-        return [(item.memory.to_value(), item.disagreement.to_value()) for item in items]
-
-    def entity_map(self, *, limit: int = 5_000) -> EntityMap:
-        return self._read(map_operations.entity_map, limit=limit)
-
-    temporal_join = done_by(graph_operations.join, GraphView.temporal_join)
-    timeline = done_by(graph_operations.timeline, GraphView.timeline, Timeline)
-    memories = done_by(graph_operations.graph_memories, GraphView.memories)
+        pairs = self._ask(graph_operations.disagreements, kinds=to_list(kinds), memory=memory)
+        return [(pair.memory, pair.disagreement) for pair in pairs]
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
         given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
-        found: Subgraph = self._read(graph_operations.graph, **given).to_value()
+        found: Subgraph = self._ask(graph_operations.graph, **given)
         return found
 
     def _relations_of(self, node: Any) -> list[Relation]:
-        return self._read(graph_operations.list_relations, node=node, limit=10_000).to_value()
+        return list(self._ask(graph_operations.list_relations, node=node, limit=10_000).items)
 
     def _all_relations(self) -> list[Relation]:
-        return self._read(graph_operations.list_relations, limit=10_000).to_value()
+        return self._relations_of(None)
 
 
 @like(Graph)
 class RemoteGraph(RemoteGraphView):
     """The graph of a remote space as it is now."""
-
-    relate = done_by(graph_operations.relate, Graph.relate)
-
-    link = done_by(graph_operations.link, Graph.link)
-    declare = done_by(graph_operations.declare, Graph.declare)
-    invalidate = done_by(graph_operations.invalidate, Graph.invalidate, list)
-    invalidate_edge = done_by(graph_operations.invalidate_edge, Graph.invalidate_edge, list)
-    erase = done_by(graph_operations.erase_edge, Graph.erase)
 
 
 @like(Job, "__repr__", "problem", "usage", "_finished_state")
@@ -202,7 +142,7 @@ class RemoteJob:
 
     def cancel(self) -> bool:
         before = self.status
-        after = self._space._send(memory_operations.cancel_job, id=self.id)
+        after = self._space._ask(memory_operations.cancel_job, id=self.id)
         return bool(after.status == "cancelled" and before != "cancelled")
 
     def result(self, timeout: float | None = None) -> list[Memory]:
@@ -219,7 +159,7 @@ class RemoteJob:
         return JobState(self.id, 0, status, answer.tries, 0, answer.problem, (), spent=spent)
 
     def _answer(self) -> Any:
-        return self._space._send(memory_operations.get_job, id=self.id)
+        return self._space._ask(memory_operations.get_job, id=self.id)
 
 
 @like(Jobs, "__iter__")
@@ -230,20 +170,18 @@ class RemoteJobs(RemoteFacet):
         jobs: list[RemoteJob] = []
         cursor = None
         while True:
-            page = self._send(memory_operations.list_jobs, status=status, cursor=cursor)
+            page = self._ask(memory_operations.list_jobs, status=status, cursor=cursor)
             jobs += [RemoteJob.of(self._view, job) for job in page.items]
             cursor = page.next_cursor
             if cursor is None:
                 return jobs
 
     def get(self, id: str) -> RemoteJob:
-        return RemoteJob.of(self._view, self._send(memory_operations.get_job, id=id))
+        return RemoteJob.of(self._view, self._ask(memory_operations.get_job, id=id))
 
     def run_due(self) -> int:
         """Nothing: the server does its jobs itself."""
         return 0
-
-    spent = done_by(memory_operations.spent, Jobs.spent)
 
 
 @like(AuditView)
@@ -252,23 +190,19 @@ class RemoteAuditView(RemoteFacet):
 
     def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Any = None) -> Recall:
         given = receipt.to_dict() if isinstance(receipt, Receipt) else dict(receipt)
-        return self._read(memory_operations.replay, receipt=given, vector=vector).to_value()
-
-    exposures = done_by(admin_operations.exposures, AuditView.exposures)
-    diff = done_by(admin_operations.diff, AuditView.diff)
+        found: RecallReport = self._ask(memory_operations.replay, receipt=given, vector=vector)
+        return found.recall
 
     def changes(self, *, after_position: int = 0) -> Iterator[Change]:
-        first = self._read(admin_operations.changes, after=after_position, limit=1_000)
+        first = self._ask(admin_operations.changes, after=after_position, limit=1_000)
         return self._changes(first)
 
     def _changes(self, page: Any) -> Iterator[Change]:
         while True:
-            yield from (change.to_value() for change in page.items)
+            yield from page.items
             if not page.has_more:
                 return
-            page = self._read(admin_operations.changes, after=page.position, limit=1_000)
-
-    pending_erasures = done_by(admin_operations.pending_erasures, AuditView.pending_erasures)
+            page = self._ask(admin_operations.changes, after=page.position, limit=1_000)
 
 
 @like(Audit)
@@ -281,12 +215,8 @@ class RemoteAudit(RemoteAuditView):
             raise InvalidInput(
                 f"{recall!r} is not a recall of space {self._space!r}. Give the result of `recall()` of this space."
             )
-        self._send(memory_operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in recall])
+        self._ask(memory_operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in recall])
         return receipt
-
-    quarantine = done_by(upkeep_operations.quarantine, Audit.quarantine)
-    release = done_by(upkeep_operations.release, Audit.release)
-    quarantines = done_by(upkeep_operations.quarantines, Audit.quarantines)
 
 
 @like(AdminView)
@@ -298,14 +228,12 @@ class RemoteAdminView(RemoteFacet):
         """None: the folder is one of the server."""
         return None
 
-    stats = done_by(admin_operations.stats, AdminView.stats)
-
     def _unembedded(self) -> int:
-        unembedded: int = self._read(admin_operations.stats).unembedded
+        unembedded: int = self._ask(admin_operations.stats).unembedded
         return unembedded
 
     def _space_names(self) -> list[str]:
-        names: list[str] = self._send(memory_operations.spaces_below).spaces
+        names: list[str] = self._ask(memory_operations.spaces_below)
         return names
 
 
@@ -313,25 +241,15 @@ class RemoteAdminView(RemoteFacet):
 class RemoteAdmin(RemoteAdminView):
     """Maintenance of a remote space. Files are those of this machine."""
 
-    def check(self) -> dict[str, str]:
-        return self._send(admin_operations.check).differences
-
-    compact = done_by(admin_operations.compact, Admin.compact)
-
-    def rebuild_collection(self) -> str:
-        return self._send(admin_operations.rebuild_collection).collection
-
-    reextract = done_by(admin_operations.reextract, Admin.reextract)
-
     def export(
         self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False
     ) -> Any:
         """Write every ledger entry of this space to a file, which is compressed whatever its name."""
         file_path = inputs.check_path(path, "path")
-        request = ask.ExportRequest(children=children, vectors=vectors)
+        fields = {"children": children, "vectors": vectors}
         with tempfile.NamedTemporaryFile(dir=file_path.parent, delete=False) as file:
             try:
-                self._view._connection.download(self._space, "/export", request.model_dump(mode="json"), file.file)
+                self._view._connection.download(self._space, "/export", fields, file.file)
             except BaseException:
                 os.unlink(file.name)
                 raise
@@ -347,18 +265,11 @@ class RemoteAdmin(RemoteAdminView):
         file_path = inputs.check_path(source, "source")
         if not file_path.is_file():
             raise InvalidInput(f"{file_path} is not a file. Only single files can be sent to a server: zip a folder.")
-        request = make_request(ask.FileRequest, name=file_path.name, **options)
+        request = make_request(FileRequest, name=file_path.name, **options)
+        read = adapter_of(FileReport).validate_json
         with file_path.open("rb") as file:
             fields = request.model_dump(mode="json", exclude_unset=True)
-            done = self._view._connection.upload(self._space, "/files", fields, file, FileAnswer.model_validate_json)
-        return ImportReport(
-            str(file_path),
-            done.kind,
-            done.added,
-            done.changed,
-            done.unchanged,
-            {self._space: done.added + done.changed},
-            tuple(done.skipped),
-            done.complete,
-            **done.model_dump(include={"dry_run", "kinds", "speakers", "first", "last"}),
-        )
+            done = self._view._connection.upload(self._space, "/files", fields, file, read)
+        given = {name: getattr(done, name) for name in COUNTS}
+        spaces = {self._space: done.added + done.changed}
+        return ImportReport(path=str(file_path), kind=done.kind, spaces=spaces, skipped=done.skipped, **given)

@@ -9,9 +9,8 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import httpx
-from pydantic_core import from_json
 
-from remanence.errors import InvalidInput, NotFound
+from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import child_name
 from remanence.recall.answer import Recall
 from remanence.recall.profile import Profile
@@ -20,7 +19,7 @@ from remanence.recall.topics import topics_to_json
 from remanence.remember import validate
 from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import Memory
-from remanence.service.client.arguments import done_by, id_to_json, ids_to_json, like, make_request, to_json, to_list
+from remanence.service.client.arguments import like, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
 from remanence.service.client.remote_facets import (
     RemoteAdmin,
@@ -35,15 +34,14 @@ from remanence.service.client.remote_facets import (
     RemoteJobs,
 )
 from remanence.service.client.remote_upkeep import RemoteUpkeep
-from remanence.service.endpoints import admin_operations, memory_operations
+from remanence.service.endpoints import memory_operations
+from remanence.service.endpoints.memory_operations import MAX_TEXTS_TO_EMBED, RecallReport
 from remanence.service.hosting.spaces import to_segment
-from remanence.service.operation import AnswerT, Operation
-from remanence.service.payloads import requests as ask
-from remanence.service.payloads.answers import make_recall
+from remanence.service.operation import Operation
+from remanence.service.requests import ReadRequest
 from remanence.space.space import Space
 from remanence.space.view import View
 from remanence.text.temporal import parse_moment
-from remanence.transfer.overview import MemoryBatch
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -102,84 +100,52 @@ class RemoteViewBase(_View):
     def _as_of(self) -> str | None:
         return None if self._moment is None else self._moment.isoformat()
 
-    def _read(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        request = make_request(operation.request, as_of=self._as_of, **arguments)
-        return self._connection.call(operation, self.name, request)
-
-    def _call(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        """Ask the server; as of the moment of this view, if the operation can be asked of the past."""
-        read_past = "as_of" in operation.request.model_fields
-        return (self._read if read_past else self._send)(operation, **arguments)
-
-    def _send(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
+    def _ask(self, operation: Operation, /, **arguments: Any) -> Any:
+        """What the server answers; as of the moment of this view, if the operation can be asked of the past."""
+        if issubclass(operation.request, ReadRequest):
+            arguments["as_of"] = self._as_of
         return self._connection.call(operation, self.name, make_request(operation.request, **arguments))
 
     def _server_now(self) -> datetime:
-        return self._read(memory_operations.now).now
+        moment: datetime = self._ask(memory_operations.now)
+        return moment
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         vectors: list[list[float]] = []
-        for start in range(0, len(texts), ask.MAX_TEXTS_TO_EMBED):
-            part = ask.EmbedRequest(texts=list(texts[start : start + ask.MAX_TEXTS_TO_EMBED]), query=query)
-            vectors += self._connection.call(memory_operations.embed, self.name, part).vectors
+        for start in range(0, len(texts), MAX_TEXTS_TO_EMBED):
+            part = list(texts[start : start + MAX_TEXTS_TO_EMBED])
+            vectors += self._ask(memory_operations.embed, texts=part, query=query)
         return vectors
 
     @same_signature_as(View.recall)
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
         if not isinstance(query, str):
             raise InvalidInput(f"{query!r} is of type {type(query).__name__}, not a question. Give text.")
-        request = make_request(
-            ask.RecallBody,
-            as_of=self._as_of,
-            query=query,
-            include=to_list(include),
-            weights=_numbers(weights),
-            **options,
-        )
-        return self._connection.call_json(memory_operations.recall, self.name, request, _read_recall)
-
-    def get(self, id: str | Memory) -> Memory | None:
-        return self._one(memory_operations.get, id=id_to_json(id))
-
-    def find(self, key: str) -> Memory | None:
-        return self._one(memory_operations.find, key=key)
-
-    def _one(self, operation: Any, **arguments: Any) -> Memory | None:
-        try:
-            memory: Memory = self._read(operation, **arguments).to_value()
-        except NotFound:
-            return None
-        return memory
-
-    def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
-        found: MemoryBatch = self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_value()
-        return found
+        given = {"query": query, "include": to_list(include), "weights": _numbers(weights), **options}
+        found: RecallReport = self._ask(memory_operations.recall, **given)
+        return found.recall
 
     @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
         text = None if meta is None else json.dumps(to_json(meta))
         filter_fields = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
         # The arguments are checked here, not when the first memory is asked for.
-        make_request(ask.ListRequest, status=status, meta=text, **filter_fields)
+        make_request(memory_operations.list_memories.request, status=status, meta=text, **filter_fields)
         return Memories(self._pages(status=status, meta=text, limit=1_000, **filter_fields))
 
     def _pages(self, **arguments: Any) -> Iterator[Memory]:
         cursor = None
         while True:
-            page = self._read(memory_operations.list_memories, cursor=cursor, **arguments)
-            yield from (memory.to_value() for memory in page.items)
+            page = self._ask(memory_operations.list_memories, cursor=cursor, **arguments)
+            yield from page.items
             cursor = page.next_cursor
             if cursor is None:
                 return
 
-    count = done_by(memory_operations.count, View.count)
-
     def profile(self, *, max_tokens: int = 600, topics: Any = None, progress: Any = False) -> Profile:
         asked = None if topics is None else topics_to_json(topics)
-        made: Profile = self._read(memory_operations.profile, max_tokens=max_tokens, topics=asked).to_value()
+        made: Profile = self._ask(memory_operations.profile, max_tokens=max_tokens, topics=asked)
         return made
-
-    briefing = done_by(memory_operations.briefing, View.briefing)
 
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
@@ -209,15 +175,12 @@ class RemoteSpace(RemoteViewBase, _Space):
         self._set_up(connection, name, None)
         self._root = root
 
-    @same_signature_as(Space.add)
-    def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
-        return self._send(memory_operations.add, text=text, tags=to_list(tags), **fields).to_value()
-
     def add_many(
         self, rows: Iterable[str | Mapping[str, Any]], *, wait: bool = True, progress: bool | Progress = False
     ) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
-        return self._send(memory_operations.add_many, rows=given, wait=wait).to_value()
+        stored: list[Memory] = self._ask(memory_operations.add_many, rows=given, wait=wait)
+        return stored
 
     def add_turns(
         self,
@@ -229,7 +192,8 @@ class RemoteSpace(RemoteViewBase, _Space):
     ) -> list[Memory]:
         checked = [validate.parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
         given = [_turn(turn) for turn in checked]
-        return self._send(memory_operations.add_turns, turns=given, now=now, wait=wait).to_value()
+        stored: list[Memory] = self._ask(memory_operations.add_turns, turns=given, now=now, wait=wait)
+        return stored
 
     def remember(
         self,
@@ -249,23 +213,11 @@ class RemoteSpace(RemoteViewBase, _Space):
             content = {"turns": [_turn(turn) for turn in checked]}
         if wait is not True:
             quiet = wait == "quiet"
-            return RemoteJob.of(self, self._send(memory_operations.remember, now=now, quiet=quiet, **content))
-        return self._send(memory_operations.remember_now, now=now, **content).to_value()
-
-    forget = done_by(memory_operations.forget, Space.forget)
-    forget_many = done_by(memory_operations.forget_many, Space.forget_many)
-    unforget = done_by(memory_operations.unforget, Space.unforget)
-    erase = done_by(memory_operations.erase, Space.erase)
-    erase_many = done_by(memory_operations.erase_many, Space.erase_many)
-    erase_space = done_by(memory_operations.erase_space, Space.erase_space)
-    touch = done_by(memory_operations.touch, Space.touch)
+            return RemoteJob.of(self, self._ask(memory_operations.remember, now=now, quiet=quiet, **content))
+        return self._ask(memory_operations.remember_now, now=now, **content)
 
     def child(self, *path: str) -> Space:
         return RemoteSpace(self._connection, child_name(self.name, path))
-
-    spaces = done_by(memory_operations.spaces_below, Space.spaces)
-    verify = done_by(admin_operations.verify, Space.verify)
-    rebuild = done_by(admin_operations.rebuild, Space.rebuild)
 
     def close(self) -> None:
         if self._root:
@@ -302,10 +254,6 @@ def connect(
     opened = RemoteSpace(Connection(url, token, timeout, transport), name, root=True)
     opened._server_now()  # raises an error if the address, the token or the space is not right
     return opened
-
-
-def _read_recall(content: bytes) -> Recall:
-    return make_recall(from_json(content))
 
 
 def _listed(rows: Any) -> list[Any]:

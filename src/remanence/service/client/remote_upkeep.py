@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.service.client.arguments import done_by, ids_to_json, like
+from remanence.service.client.arguments import ids_to_json, like
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.endpoints import upkeep_operations
+from remanence.service.endpoints.upkeep_operations import PlanReport
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.consolidation import step_of_mode
-from remanence.upkeep.steps.decay import DecayReport
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 
 
@@ -57,7 +57,7 @@ class RemoteUpkeep(RemoteFacet):
     @property
     def settings(self) -> UpkeepSettings:
         """The settings of the server, with the changes of `with_settings`."""
-        found = self._send(upkeep_operations.settings).settings
+        found = self._ask(upkeep_operations.settings)
         return UpkeepSettings(**{**found, **self._changes})
 
     def with_settings(self, settings: UpkeepSettings | None = None, **changes: Any) -> RemoteUpkeep:
@@ -65,9 +65,6 @@ class RemoteUpkeep(RemoteFacet):
             raise InvalidInput("give the settings to change by name; the others are those of the server.")
         self.settings.with_changes(**changes)  # raises an error if one is not valid
         return RemoteUpkeep(self._view, {**self._changes, **changes})
-
-    def decay(self, *, limit: int | None = None, progress: Any = False) -> DecayReport:
-        return self._send(upkeep_operations.at_risk, limit=limit).to_value()
 
     def clusters(
         self,
@@ -79,10 +76,7 @@ class RemoteUpkeep(RemoteFacet):
     ) -> Any:
         """Groups of memories that say nearly the same, as the server lists them."""
         asked = {"similarity": similarity, "duplicates": duplicates, "max_size": max_size}
-        return self._send(upkeep_operations.clusters, **asked).items
-
-    runs = done_by(upkeep_operations.runs, Upkeep.runs)
-    expire = done_by(upkeep_operations.expire, Upkeep.expire)
+        return self._ask(upkeep_operations.clusters, **asked).items
 
     def gc(self, *, dry_run: bool = False, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)
@@ -112,24 +106,25 @@ class RemoteUpkeep(RemoteFacet):
             raise InvalidInput(f"{plan!r} is not a plan of this server. Give what a method with dry_run=True returned.")
         if plan.run is not None:
             raise InvalidInput(f"this plan was applied already, by run {plan.run}. Make a new one.")
-        run = self._send(upkeep_operations.apply, plan=plan.id).run
-        return None if run is None else run.to_value()
+        run: Run | None = self._ask(upkeep_operations.apply, plan=plan.id)
+        return run
 
     def undo(self, run: Any) -> Any:
         run_id = run_id_of(run)
         if run_id is None:
             return None
-        return self._send(upkeep_operations.undo, run=run_id)
+        return self._ask(upkeep_operations.undo, run=run_id)
 
     def restore(self, memories: Any) -> int:
         if isinstance(memories, RemotePlan):
             memories = memories.memories
         ids = memories.hidden if isinstance(memories, Run) else ids_to_json(memories)
-        return self._send(upkeep_operations.restore, ids=ids).count
+        count: int = self._ask(upkeep_operations.restore, ids=ids)
+        return count
 
     def _request_plan(self, dry_run: bool, **options: Any) -> RemotePlan:
-        answer = self._send(upkeep_operations.preview, settings=self._changes or None, **options)
-        plan = RemotePlan(**answer.values("step"))
+        made: PlanReport = self._ask(upkeep_operations.preview, settings=self._changes or None, **options)
+        plan = RemotePlan(**{field.name: getattr(made, field.name) for field in fields(made) if field.name != "step"})
         run = None if dry_run else self.apply(plan)
         return plan if run is None else replace(plan, run=run.id)
 

@@ -16,12 +16,12 @@ from remanence.service.endpoints.decision_previews import (
     preview_split,
     preview_supersede,
 )
-from remanence.service.endpoints.decisions import decision_about, list_decisions
+from remanence.service.endpoints.decisions import Decision, decision_about, list_decisions
 from remanence.service.operation import operation
-from remanence.service.payloads.base_answers import AnswerModel, Items, Time
-from remanence.service.payloads.base_requests import Name, Names, Request
+from remanence.service.requests import Name, Names
 from remanence.space.space import Space
 
+Action = Literal["forget", "restore", "supersede", "merge", "split"]
 _FIELDS = {
     "forget": ("memory",),
     "restore": ("memory",),
@@ -32,101 +32,78 @@ _FIELDS = {
 """What each action takes."""
 
 
-class DecisionRequest(Request):
-    """A decision: "forget" or "restore" a `memory`; `memory` is to "supersede" the `other` one; "merge" an `entity`
-    `into` another, or "split" some `names` off it."""
-
-    action: Literal["forget", "restore", "supersede", "merge", "split"]
-    memory: Name | None = None
-    other: Name | None = None
-    entity: Name | None = None
-    into: Name | None = None
-    names: Names | None = None
-    why: str | None = None
-
-
-class DecisionsRequest(Request):
-    """How many decisions to list."""
-
-    limit: Annotated[int, Field(ge=1, le=500)] = 50
-
-
-class UndoDecisionRequest(Request):
-    """The ledger position of a decision."""
-
-    position: Annotated[int, Field(ge=1, le=2**63 - 1)]
-
-
-class DecisionAnswer(AnswerModel):
-    """A decision: what, when, why, by whom, and whether it can be undone. `position` is for undoing it."""
-
-    position: int
-    at: Time
-    kind: str
-    text: str
-    why: str | None
-    by: str | None
-    memories: list[str]
-    entities: list[str]
-    can_undo: bool
-
-
 @operation("GET", "/decisions")
-def decisions(space: Space, request: DecisionsRequest) -> Items[DecisionAnswer]:
+def decisions(space: Space, limit: Annotated[int, Field(ge=1, le=500)] = 50) -> list[Decision]:
     """List the last decisions about memories and entities, newest first."""
-    return Items[DecisionAnswer].of(list_decisions(space, request.limit))
+    return list_decisions(space, limit)
 
 
 @operation("POST", "/decisions/preview")
-def preview_decision(space: Space, request: DecisionRequest) -> DecisionPreview:
-    """Say what a decision would change, and change nothing."""
-    _check(request)
-    memory, entity = request.memory or "", request.entity or ""
-    if request.action == "forget":
-        return preview_forget(space, memory)
-    if request.action == "restore":
-        return preview_restore(space, memory)
-    if request.action == "supersede":
-        return preview_supersede(space, memory, request.other or "")
-    if request.action == "merge":
-        return preview_merge(space, entity, request.into or "")
-    return preview_split(space, entity, request.names or [])
+def preview_decision(
+    space: Space,
+    action: Action,
+    memory: Name | None = None,
+    other: Name | None = None,
+    entity: Name | None = None,
+    into: Name | None = None,
+    names: Names | None = None,
+    why: str | None = None,
+) -> DecisionPreview:
+    """Say what a decision would change, and change nothing: to "forget" or "restore" a `memory`; that `memory` is to
+    "supersede" the `other` one; to "merge" an `entity` `into` another, or to "split" some `names` off it."""
+    _check(action, {"memory": memory, "other": other, "entity": entity, "into": into, "names": names})
+    if action == "forget":
+        return preview_forget(space, memory or "")
+    if action == "restore":
+        return preview_restore(space, memory or "")
+    if action == "supersede":
+        return preview_supersede(space, memory or "", other or "")
+    if action == "merge":
+        return preview_merge(space, entity or "", into or "")
+    return preview_split(space, entity or "", names or [])
 
 
-@operation("POST", "/decisions", "write", status=201)
-def decide(space: Space, request: DecisionRequest) -> DecisionAnswer:
+@operation("POST", "/decisions", "write", http_status=201)
+def decide(
+    space: Space,
+    action: Action,
+    memory: Name | None = None,
+    other: Name | None = None,
+    entity: Name | None = None,
+    into: Name | None = None,
+    names: Names | None = None,
+    why: str | None = None,
+) -> Decision:
     """Make a decision, and return it with the position for undoing it."""
-    preview_decision(space, request)  # what cannot be previewed, such as forgetting twice, is refused
-    memory, entity, why = request.memory or "", request.entity or "", request.why
-    if request.action == "forget":
-        space.forget(memory, why=why)
-        subject = memory
-    elif request.action == "restore":
-        space.unforget(memory)
-        subject = memory
-    elif request.action == "supersede":
-        subject = space.graph.link(memory, "supersedes", request.other or "", why=why).id
+    # What cannot be previewed, such as forgetting twice, is refused.
+    preview_decision(space, action, memory, other, entity, into, names)
+    subject = memory or ""
+    if action == "forget":
+        space.forget(subject, why=why)
+    elif action == "restore":
+        space.unforget(subject)
+    elif action == "supersede":
+        subject = space.graph.link(subject, "supersedes", other or "", why=why).id
     else:
-        source = space.entities.resolve(entity)
-        subject = entity if source is None else source.id
-        if request.action == "merge":
-            space.entities.merge(entity, request.into or "", why=why)
+        source = space.entities.resolve(entity or "")
+        subject = (entity or "") if source is None else source.id
+        if action == "merge":
+            space.entities.merge(entity or "", into or "", why=why)
         else:
-            space.entities.split(entity, request.names or [], why=why)
-    return DecisionAnswer.of(decision_about(space, subject))
+            space.entities.split(entity or "", names or [], why=why)
+    return decision_about(space, subject)
 
 
 @operation("POST", "/decisions/undo", "write")
-def undo_decision(space: Space, request: UndoDecisionRequest) -> DecisionAnswer:
+def undo_decision(space: Space, position: Annotated[int, Field(ge=1, le=2**63 - 1)]) -> Decision:
     """Undo a decision by a new ledger entry."""
-    return DecisionAnswer.of(ledger_decisions.undo_decision(space, request.position))
+    return ledger_decisions.undo_decision(space, position)
 
 
-def _check(request: DecisionRequest) -> None:
-    needed = _FIELDS[request.action]
-    for name in ("memory", "other", "entity", "into", "names"):
-        value = getattr(request, name)
+def _check(action: Action, given: dict[str, object]) -> None:
+    needed = _FIELDS[action]
+    for name, value in given.items():
         if name in needed and not value:
-            raise InvalidInput(f"action={request.action!r} needs {name!r}. It takes {' and '.join(needed)}.")
+            raise InvalidInput(f"action={action!r} needs {name!r}. It takes {' and '.join(needed)}.")
         if name not in needed and value is not None:
-            raise InvalidInput(f"{name}={value!r} does not fit action={request.action!r}. Leave it out.")
+            raise InvalidInput(f"{name}={value!r} does not fit action={action!r}. Leave it out.")

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from remanence.errors import NotFound
 from remanence.schema import Entity
-from remanence.service.cursors import make_cursor, read_cursor
-from remanence.service.operation import method_operation, operation, view_of
-from remanence.service.payloads import graph_requests, requests
-from remanence.service.payloads.base_answers import EntityAnswer, Items
-from remanence.service.payloads.graph_answers import (
-    EntityPageAnswer,
-    MergeProposal,
-    RegistrationAnswer,
-    RevisionAnswer,
-    SimilarEntityAnswer,
-)
-from remanence.space.facets.entity_facet import Entities
+from remanence.service.operation import method_operation, operation
+from remanence.service.pages import CountedPage, make_cursor, read_cursor
+from remanence.service.requests import ListOf, Name, PageSize, Request
+from remanence.space.facets.entity_facet import Entities, EntitiesView, Registration, Revision, SimilarEntity
 from remanence.space.space import Space
+from remanence.space.view import View
 
 _COMPARED = 500
 """How many entities are compared with all others, those mentioned most: in a large space all would take minutes."""
@@ -32,84 +28,97 @@ def all_entities(space: Space) -> tuple[Entity, ...]:
     return space.entities._slice(None, 0, sys.maxsize)[0]
 
 
-_method = partial(method_operation, facet="entities", tag="entity")
+class AliasRequest(Request):
+    """An alias for a time."""
+
+    name: str
+    valid_from: str | None = None
+    valid_until: str | None = None
+
+
+@dataclass(frozen=True)
+class MergeProposal:
+    """Two entities that may be one: how similar their names are, and why."""
+
+    entity: str
+    name: str
+    other: str
+    other_name: str
+    score: float
+    reason: str
 
 
 @operation("GET", "/entities")
-def list_entities(space: Space, request: graph_requests.EntitiesRequest) -> EntityPageAnswer:
+def list_entities(
+    view: View, kind: str | None = None, limit: PageSize = 100, cursor: str | None = None
+) -> CountedPage[Entity]:
     """List entities in the order in which they were learned, a page at a time."""
-    facet = view_of(space, request).entities
-    start = read_cursor("entities", request.cursor, 0)
-    found, total = facet._slice(request.kind, start, start + request.limit)
-    more = start + request.limit < total
-    next_cursor = make_cursor("entities", start + request.limit) if more else None
-    return EntityPageAnswer(items=[EntityAnswer.of(entity) for entity in found], total=total, next_cursor=next_cursor)
+    start = read_cursor("entities", cursor, 0)
+    found, total = view.entities._slice(kind, start, start + limit)
+    next_cursor = make_cursor("entities", start + limit) if start + limit < total else None
+    return CountedPage(found, total, next_cursor)
 
 
-@operation("GET", "/entities/resolve")
-def resolve(space: Space, request: graph_requests.ResolveRequest) -> EntityAnswer:
+@operation("GET", "/entities/resolve", method=EntitiesView.resolve)
+def resolve(view: View, alias: Name, at: str | None = None) -> Entity:
     """Find the entity that has a name, now or at a moment."""
-    entity = view_of(space, request).entities.resolve(request.alias, at=request.at)
+    entity = view.entities.resolve(alias, at=at)
     if entity is None:
-        raise NotFound(f"no entity is named {request.alias!r}. `propose` lists similar names.")
-    return EntityAnswer.of(entity)
+        raise NotFound(f"no entity is named {alias!r}. `propose` lists similar names.")
+    return entity
 
 
-@operation("GET", "/entities/propose")
-def propose(space: Space, request: graph_requests.ProposeRequest) -> Items[SimilarEntityAnswer]:
-    """List entities with a name like this one."""
-    return Items[SimilarEntityAnswer].of(view_of(space, request).entities.find_similar(request.name, request.limit))
+@operation("GET", "/entities/propose", method=EntitiesView.find_similar)
+def propose(view: View, name: Name, limit: Annotated[int, Field(ge=1, le=100)] = 5) -> tuple[SimilarEntity, ...]:
+    """List entities with a name like this one, most similar first."""
+    return view.entities.find_similar(name, limit)
 
 
 @operation("GET", "/entities/proposals", slow=True)
-def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> Items[MergeProposal]:
+def merge_proposals(view: View, limit: Annotated[int, Field(ge=1, le=1_000)] = 50) -> list[MergeProposal]:
     """List pairs of entities with similar names, for a person to check and merge; of many, those mentioned most."""
-    view = view_of(space, request)
-    facet = view.entities
     pairs: dict[frozenset[str], MergeProposal] = {}
     for entity in view.graph.entity_map(limit=_COMPARED).nodes:
-        for candidate in facet.find_similar(entity.name, _SIMILAR):
-            if candidate.entity.id != entity.id:
+        for candidate in view.entities.find_similar(entity.name, _SIMILAR):
+            other = candidate.entity
+            if other.id != entity.id:
                 proposal = MergeProposal(
-                    entity=entity.id,
-                    name=entity.name,
-                    other=candidate.entity.id,
-                    other_name=candidate.entity.name,
-                    score=candidate.score,
-                    reason=candidate.reason,
+                    entity.id, entity.name, other.id, other.name, candidate.score, candidate.reason
                 )
-                pairs.setdefault(frozenset((entity.id, candidate.entity.id)), proposal)
-    ordered = sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))
-    return Items(items=ordered[: request.limit])
+                pairs.setdefault(frozenset((entity.id, other.id)), proposal)
+    return sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))[:limit]
 
 
-@operation("GET", "/entities/{id}")
-def get_entity(space: Space, request: requests.IdReadRequest) -> EntityAnswer:
+@operation("GET", "/entities/{id}", method=EntitiesView.get)
+def get_entity(view: View, id: Name) -> Entity:
     """Show one entity."""
-    entity = view_of(space, request).entities.get(request.id)
+    entity = view.entities.get(id)
     if entity is None:
-        raise NotFound(f"space {space.name!r} has no entity {request.id!r}. `resolve` finds one by its name.")
-    return EntityAnswer.of(entity)
+        raise NotFound(f"space {view.name!r} has no entity {id!r}. `resolve` finds one by its name.")
+    return entity
 
 
-@operation("POST", "/entities", "write", status=201)
-def register(space: Space, request: graph_requests.RegisterRequest) -> RegistrationAnswer:
+@operation("POST", "/entities", "write", http_status=201)
+def register(
+    space: Space,
+    name: str,
+    aliases: ListOf[str | AliasRequest] = (),  # type: ignore[assignment]
+    kind: str | None = None,
+    observed_by: str | None = None,
+) -> Registration:
     """Register an entity under a name, with aliases and a kind."""
-    aliases = [alias if isinstance(alias, str) else alias.model_dump() for alias in request.aliases]
-    made = space.entities.register(request.name, aliases, **request.provided_fields("name", "aliases"))
-    return RegistrationAnswer.of(made)
+    given = [alias.model_dump() if isinstance(alias, AliasRequest) else alias for alias in aliases]
+    return space.entities.register(name, given, kind, observed_by=observed_by)
 
 
-rename = _method("POST", "/entities/rename", Entities.rename, "Change the name of an entity.", RevisionAnswer, "write")
-merge = _method("POST", "/entities/merge", Entities.merge, "Merge one entity into another.", RevisionAnswer, "write")
-
-
-split = _method(
-    "POST", "/entities/split", Entities.split, "Move some names of an entity to a new one.", RevisionAnswer, "write"
-)
+rename = method_operation("POST", "/entities/rename", Entities.rename, "write")
+merge = method_operation("POST", "/entities/merge", Entities.merge, "write")
+split = method_operation("POST", "/entities/split", Entities.split, "write")
 
 
 @operation("POST", "/entities/undo", "write")
-def undo_revision(space: Space, request: graph_requests.UndoRevisionRequest) -> RevisionAnswer:
+def undo_revision(
+    space: Space, position: Annotated[int, Field(ge=1)], why: str | None = None, observed_by: str | None = None
+) -> Revision:
     """Undo a registration, rename, merge or split."""
-    return RevisionAnswer.of(space.entities.undo(request.position, **request.provided_fields("position")))
+    return space.entities.undo(position, why=why, observed_by=observed_by)

@@ -5,33 +5,47 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import Field
+from typing import Any, Literal
 
 from remanence.errors import InvalidInput
 from remanence.ledger.codec import json_objects
 from remanence.schema import Memory
-from remanence.service.payloads.base_answers import AnswerModel
-from remanence.service.payloads.requests import FileRequest
+from remanence.service.requests import Name, Request
 from remanence.space.opening import restore
 from remanence.space.space import Space
 from remanence.text.text import pluralize
 from remanence.transfer.import_file import is_export
 from remanence.transfer.imports.formats import is_known_row
 from remanence.transfer.imports.importing import SkippedGroup
+from remanence.transfer.imports.records import ImportFormat
 from remanence.transfer.imports.whatsapp import is_whatsapp
 
-_COUNTS = ("added", "changed", "unchanged", "complete", "dry_run", "kinds", "speakers", "first", "last")
+COUNTS = ("added", "changed", "unchanged", "complete", "dry_run", "kinds", "speakers", "first", "last")
 _TEXT_ENDINGS = (".txt", ".text", ".log")
 _LINES_ENDINGS = (".jsonl", ".ndjson")
 _IMPORTED_ENDINGS = (*_TEXT_ENDINGS, *_LINES_ENDINGS, ".json", ".md", ".zip", ".csv", ".tsv", ".af")
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
 
 
-class FileAnswer(AnswerModel):
+class FileRequest(Request):
+    """The name of a file, from which its kind and its source are taken; and how to read it, as for
+    `admin.import_from`."""
+
+    name: Name
+    format: Literal["text", "rows", "turns"] | ImportFormat | None = None
+    user: str | None = None
+    users: Literal["separate", "together"] | None = None
+    branches: bool = False
+    observed_by: str | None = None
+    date_order: Literal["DMY", "MDY", "YMD"] | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class FileReport:
     """The result of storing a file: its detected `kind`, counts, and a `report` as text."""
 
     name: str
@@ -39,17 +53,17 @@ class FileAnswer(AnswerModel):
     added: int
     changed: int
     unchanged: int
-    skipped: list[SkippedGroup]
+    skipped: tuple[SkippedGroup, ...]
     complete: bool
     report: str
     dry_run: bool = False
-    kinds: dict[str, int] = Field(default_factory=dict)
-    speakers: dict[str, int] = Field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+    speakers: dict[str, int] = field(default_factory=dict)
     first: datetime | None = None
     last: datetime | None = None
 
 
-def add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
+def add_file(space: Space, path: Path, request: FileRequest) -> FileReport:
     """Store what is in a file as memories whose source is the name of the file.
 
     Args:
@@ -68,7 +82,7 @@ def add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
         raise InvalidInput(str(error).replace(str(path), request.name) + more) from error
 
 
-def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
+def _add_file(space: Space, path: Path, request: FileRequest) -> FileReport:
     kind = request.format or _kind(path, request.name)
     if kind == "export":
         report = restore(path, into=space)
@@ -81,8 +95,8 @@ def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
     options = {name: value for name, value in request.provided_fields("name").items() if value is not None}
     import_report = space.admin.import_from(path, **options)
     text = str(import_report).replace(str(path), request.name)
-    counts = {name: getattr(import_report, name) for name in _COUNTS}
-    return _answer(request, import_report.kind, text, **counts, skipped=list(import_report.skipped))
+    counts = {name: getattr(import_report, name) for name in COUNTS}
+    return _answer(request, import_report.kind, text, **counts, skipped=import_report.skipped)
 
 
 def _kind(path: Path, name: str) -> str | None:
@@ -100,7 +114,7 @@ def _kind(path: Path, name: str) -> str | None:
     return None
 
 
-def _store_rows(space: Space, request: FileRequest, kind: str, rows: Sequence[dict[str, Any]]) -> FileAnswer:
+def _store_rows(space: Space, request: FileRequest, kind: str, rows: Sequence[dict[str, Any]]) -> FileReport:
     if not rows:
         raise InvalidInput(f"{request.name} has nothing to store: it is empty.")
     before = space.count()
@@ -121,9 +135,9 @@ def _with_speaker(row: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
     return row | own if "speaker" not in row and row.get("role") in (None, "user", "human") else row
 
 
-def _answer(request: FileRequest, kind: str, text: str, **counts: Any) -> FileAnswer:
-    none: dict[str, Any] = {"changed": 0, "unchanged": 0, "skipped": [], "complete": True}
-    return FileAnswer(name=request.name, kind=kind, report=text, **none | counts)
+def _answer(request: FileRequest, kind: str, text: str, **counts: Any) -> FileReport:
+    none: dict[str, Any] = {"changed": 0, "unchanged": 0, "skipped": (), "complete": True}
+    return FileReport(name=request.name, kind=kind, report=text, **none | counts)
 
 
 def _text(path: Path, name: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from typing import Annotated
 
@@ -10,50 +11,41 @@ import numpy as np
 from pydantic import Field
 
 from remanence.graph.entity_map import EntityMap, place_nodes
-from remanence.service.operation import operation, view_of
-from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
-from remanence.service.payloads.base_requests import PageSize, ReadRequest
-from remanence.service.payloads.requests import EmptyRequest
+from remanence.schema import Memory
+from remanence.service.operation import operation
+from remanence.service.requests import PageSize
+from remanence.space.facets.graph_facet import GraphView
 from remanence.space.space import Space
+from remanence.space.view import View
 
 _PLACED_FROM = 800
 """A browser orders as many nodes by forces within a second."""
 _MAX_LAYOUTS = 16
 
 
-class MapRequest(ReadRequest):
-    """How many entities to show at most."""
-
-    limit: Annotated[int, Field(ge=1, le=10_000)] = 5_000
-
-
-class RecentRequest(ReadRequest):
-    """How many memories to list."""
-
-    limit: PageSize = 20
-
-
-class DayAnswer(AnswerModel):
+@dataclass(frozen=True)
+class Day:
     """A day (UTC), and how many versions of memories were learned on it."""
 
     day: str
     learned: int
 
 
-class DaysAnswer(AnswerModel):
+@dataclass(frozen=True)
+class Days:
     """The days on which anything was learned, oldest first, and the present moment by the clock of the space."""
 
-    items: list[DayAnswer]
-    now: Time
+    items: tuple[Day, ...]
+    now: datetime
 
 
-@operation("GET", "/graph/map", slow=True)
-def entity_map(space: Space, request: MapRequest) -> EntityMap:
+@operation("GET", "/graph/map", method=GraphView.entity_map, slow=True)
+def entity_map(view: View, *, limit: Annotated[int, Field(ge=1, le=10_000)] = 5_000) -> EntityMap:
     """List the entities, the most important first, and which of them belong together.
 
     With more than 800 entities, `coordinates` has x and y of each.
     """
-    entities_and_edges = view_of(space, request).graph.entity_map(limit=request.limit)
+    entities_and_edges = view.graph.entity_map(limit=limit)
     if len(entities_and_edges.nodes) <= _PLACED_FROM:
         return entities_and_edges
     edges = np.array([(edge.source, edge.target, edge.weight) for edge in entities_and_edges.edges], np.int64).reshape(
@@ -71,18 +63,17 @@ def _coordinates(count: int, edges: bytes) -> tuple[tuple[float, float], ...]:
 
 
 @operation("GET", "/days")
-def days(space: Space, request: EmptyRequest) -> DaysAnswer:
+def days(space: Space) -> Days:
     """Count what was learned on each day."""
     with space._engine.open_index(space.name) as index, index.lock:
         found, counts = np.unique(index.catalog.times.recording_days(), return_counts=True)
-    items = [DayAnswer(day=str(day), learned=count) for day, count in zip(found.tolist(), counts.tolist(), strict=True)]
-    return DaysAnswer(items=items, now=space._now())
+    items = [Day(str(day), learned) for day, learned in zip(found.tolist(), counts.tolist(), strict=True)]
+    return Days(tuple(items), space._now())
 
 
 @operation("GET", "/recent")
-def recent(space: Space, request: RecentRequest) -> Items[MemoryAnswer]:
+def recent(view: View, limit: PageSize = 20) -> list[Memory]:
     """List the memories that were learned last, newest first."""
-    view = view_of(space, request)
     with view._engine.open_index(view.name) as index:
-        rows = index.current_rows(view._position(index))[-request.limit :]
-        return Items[MemoryAnswer].of(reversed(index.readable_memories(rows)))
+        rows = index.current_rows(view._position(index))[-limit:]
+        return index.readable_memories(rows)[::-1]

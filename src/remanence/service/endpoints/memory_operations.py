@@ -3,316 +3,293 @@
 from __future__ import annotations
 
 import json
-from functools import partial
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from remanence.errors import InvalidInput, NotFound
 from remanence.index.engine import inputs
+from remanence.index.engine.row_filter import RecallOptions
 from remanence.recall.answer import Recall
+from remanence.recall.profile import Profile
 from remanence.recall.receipts import Receipt
 from remanence.recall.topics import named_topics
-from remanence.remember.jobs import Job
-from remanence.schema import Hit, TokenUsage
-from remanence.service.cursors import make_cursor, read_cursor
-from remanence.service.operation import method_operation, operation, view_of
-from remanence.service.payloads import requests
-from remanence.service.payloads.answers import (
-    CountAnswer,
-    DoneAnswer,
-    ErasureAnswer,
-    JobAnswer,
-    JobPage,
-    MemoryBatchAnswer,
-    MemoryPageAnswer,
-    ProfileAnswer,
-    RecallAnswer,
-    SpacesAnswer,
-    TextAnswer,
-    recall_fields,
-)
-from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
-from remanence.service.payloads.base_requests import ReadRequest
+from remanence.remember.add_options import AddOptions, TurnOptions
+from remanence.remember.jobs import Job, ShownStatus
+from remanence.schema import Hit, Memory, MemoryKind, TokenUsage
+from remanence.service.operation import method_operation, operation
+from remanence.service.pages import Page, make_cursor, read_cursor
+from remanence.service.requests import ListOf, Name, Names, PageSize, request_of
 from remanence.space.facets.job_facet import Jobs
 from remanence.space.space import Space
 from remanence.space.view import View
+from remanence.transfer.overview import ListedStatus, MemoryBatch
 from remanence.upkeep.steps.decay import TouchReport
 
-
-class VectorsAnswer(AnswerModel):
-    """The vectors of some texts."""
-
-    vectors: list[list[float]]
+MAX_TEXTS_TO_EMBED = 1_000
+"""The most texts that are embedded at once: the answer has some kilobytes for each."""
+MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 
 
-class NowAnswer(AnswerModel):
-    """The present moment by the clock of the space."""
-
-    now: Time
+class AddRequest(request_of(AddOptions)):  # type: ignore[misc]
+    """A text to store, as for `Space.add`."""
 
 
-_method = partial(method_operation, tag="memory")
+class TurnRequest(request_of(TurnOptions)):  # type: ignore[misc]
+    """A chat turn, as for `Space.add_turns`."""
+
+
+@dataclass(frozen=True)
+class JobReport:
+    """A job: "queued", "running", "waiting" (for another try), "done", "given up" or "cancelled". `memories` are the
+    ids of what it wrote, once it is done, and `usage` are the calls and tokens of the language model."""
+
+    id: str
+    space: str
+    status: ShownStatus
+    problem: str | None
+    tries: int
+    memories: tuple[str, ...]
+    usage: TokenUsage
+
+
+@dataclass(frozen=True)
+class RecallReport(Recall):
+    """The hits for a question, best first. `abstained` and `missing` say why a signal did not take part; `receipt` is
+    for `replay`; `explanation` is the text of `explain()`, if it was asked for."""
+
+    explanation: str | None = None
+
+    @property
+    def recall(self) -> Recall:
+        """What `View.recall` returns."""
+        return Recall(**{field.name: getattr(self, field.name) for field in fields(Recall)})
+
 
 # Writing
 
 
-@operation("POST", "/memories", "write", status=201)
-def add(space: Space, request: requests.AddRequest) -> MemoryAnswer:
-    """Store a text verbatim."""
-    return MemoryAnswer.of(space.add(**request.provided_fields()))
+@operation("POST", "/memories", "write", method=Space.add, options=AddOptions, http_status=201)
+def add(space: Space, **options: Any) -> Memory:
+    """Store a text verbatim. When the answer comes, the memory survives a crash."""
+    return space.add(**options)
 
 
-@operation("POST", "/memories/batch", "write", status=201)
-def add_many(space: Space, request: requests.AddManyRequest) -> Items[MemoryAnswer]:
-    """Store many texts. All are checked before any is stored."""
-    return Items[MemoryAnswer].of(space.add_many([row.provided_fields() for row in request.rows], wait=request.wait))
+@operation("POST", "/memories/batch", "write", http_status=201)
+def add_many(space: Space, rows: ListOf[AddRequest], wait: bool = True) -> list[Memory]:
+    """Store many texts. All are checked before any is stored. With `wait` false, vectors are made later."""
+    return space.add_many(_given(rows), wait=wait)
 
 
-@operation("POST", "/turns", "write", status=201)
-def add_turns(space: Space, request: requests.AddTurnsRequest) -> Items[MemoryAnswer]:
-    """Store chat turns verbatim."""
-    return Items[MemoryAnswer].of(space.add_turns(_turns(request.turns), now=request.now, wait=request.wait))
+@operation("POST", "/turns", "write", http_status=201)
+def add_turns(space: Space, turns: ListOf[TurnRequest], now: str | None = None, wait: bool = True) -> list[Memory]:
+    """Store chat turns verbatim. With `wait` false, vectors are made later."""
+    return space.add_turns(_given(turns), now=now, wait=wait)
 
 
-@operation("POST", "/remember", "write", status=202)
-def remember(space: Space, request: requests.QueueRequest) -> JobAnswer:
-    """Store a text or chat turns, and queue a job that finds facts in it."""
-    details = request.provided_fields("text", "turns", "quiet")
-    return job_answer(space.remember(_text_or_turns(request), wait="quiet" if request.quiet else False, **details))
+@operation("POST", "/remember", "write", http_status=202)
+def remember(
+    space: Space,
+    text: str | None = None,
+    turns: ListOf[TurnRequest] | None = None,
+    now: str | None = None,
+    source: str | None = None,
+    observed_by: str | None = None,
+    quiet: bool = False,
+) -> JobReport:
+    """Store a text or chat turns, and queue a job that finds facts in it; with `quiet`, once a chat has been quiet or
+    has grown."""
+    content = _text_or_turns(text, turns)
+    job = space.remember(content, wait="quiet" if quiet else False, now=now, source=source, observed_by=observed_by)
+    return job_report(job)
 
 
 @operation("POST", "/remember/now", "write", slow=True)
-def remember_now(space: Space, request: requests.RememberRequest) -> Items[MemoryAnswer]:
+def remember_now(
+    space: Space,
+    text: str | None = None,
+    turns: ListOf[TurnRequest] | None = None,
+    now: str | None = None,
+    source: str | None = None,
+    observed_by: str | None = None,
+) -> list[Memory]:
     """Store a text or chat turns, find facts in it, and return them."""
-    return Items[MemoryAnswer].of(space.remember(_text_or_turns(request), **request.provided_fields("text", "turns")))
+    return space.remember(_text_or_turns(text, turns), now=now, source=source, observed_by=observed_by)
 
 
 @operation("GET", "/jobs")
-def list_jobs(space: Space, request: requests.JobsRequest) -> JobPage:
+def list_jobs(
+    space: Space, status: ShownStatus | None = None, limit: PageSize = 100, cursor: str | None = None
+) -> Page[JobReport]:
     """List the jobs, oldest first."""
-    every = space.jobs.list(request.status)
-    start = read_cursor("jobs", request.cursor, 0)
-    end = start + request.limit
+    every = space.jobs.list(status)
+    start = read_cursor("jobs", cursor, 0)
+    end = start + limit
     next_cursor = make_cursor("jobs", end) if end < len(every) else None
-    return JobPage(items=[job_answer(job) for job in every[start:end]], next_cursor=next_cursor)
+    return Page([job_report(job) for job in every[start:end]], next_cursor)
 
 
-spent = _method(
-    "GET",
-    "/jobs/spent",
-    Jobs.spent,
-    "Count the calls of the language model for facts on a day, and their tokens.",
-    TokenUsage,
-    facet="jobs",
-)
+spent = method_operation("GET", "/jobs/spent", Jobs.spent)
 
 
 @operation("GET", "/jobs/{id}")
-def get_job(space: Space, request: requests.IdRequest) -> JobAnswer:
+def get_job(space: Space, id: Name) -> JobReport:
     """Show a job and its status."""
-    return job_answer(space.jobs.get(request.id))
+    return job_report(space.jobs.get(id))
 
 
 @operation("POST", "/jobs/{id}/cancel", "write")
-def cancel_job(space: Space, request: requests.IdRequest) -> JobAnswer:
+def cancel_job(space: Space, id: Name) -> JobReport:
     """Cancel a job that is not finished. What it should have read stays stored."""
-    job = space.jobs.get(request.id)
+    job = space.jobs.get(id)
     job.cancel()
-    return job_answer(job)
+    return job_report(job)
 
 
-forget = _method("POST", "/memories/{id}/forget", Space.forget, "Hide a memory from now on.", DoneAnswer, "write")
-forget_many = _method(
-    "POST",
-    "/forget",
-    Space.forget_many,
-    "Hide these memories in one transaction, and count those that were not forgotten before.",
-    CountAnswer,
-    "write",
-)
+forget = method_operation("POST", "/memories/{id}/forget", Space.forget, "write")
+forget_many = method_operation("POST", "/forget", Space.forget_many, "write", field="count")
+unforget = method_operation("POST", "/memories/{id}/unforget", Space.unforget, "write")
+erase = method_operation("POST", "/memories/{id}/erase", Space.erase, "admin")
+erase_many = method_operation("POST", "/erase", Space.erase_many, "admin")
+erase_space = method_operation("POST", "/erase-space", Space.erase_space, "admin", slow=True)
 
 
-unforget = _method(
-    "POST",
-    "/memories/{id}/unforget",
-    Space.unforget,
-    "Bring back a memory that was forgotten or archived.",
-    DoneAnswer,
-    "write",
-)
-erase = _method(
-    "POST",
-    "/memories/{id}/erase",
-    Space.erase,
-    "Remove the text of a memory for good, from the past and from every file.",
-    ErasureAnswer,
-    "admin",
-)
-
-
-erase_many = _method(
-    "POST", "/erase", Space.erase_many, "Erase these memories in one transaction.", ErasureAnswer, "admin"
-)
-erase_space = _method(
-    "POST",
-    "/erase-space",
-    Space.erase_space,
-    "Erase everything in this space and in the spaces below it.",
-    ErasureAnswer,
-    "admin",
-    slow=True,
-)
-
-
-touch = _method(
-    "POST",
-    "/usage",
-    Space.touch,
-    "Record that memories were used, so that they decay later.",
-    Items[TouchReport],
-    "write",
-)
+@operation("POST", "/usage", "write", method=Space.touch)
+def touch(
+    space: Space,
+    ids: str | ListOf[Name],
+    boost: bool = False,
+    context_tags: str | Names = (),  # type: ignore[assignment]
+) -> list[TouchReport]:
+    """Record that memories were used, so that they decay later."""
+    return space.touch(ids, boost=boost, context_tags=context_tags)
 
 
 # Reading
 
 
-def _recall_fields(space: Space, request: requests.RecallBody) -> dict[str, Any]:
-    found = view_of(space, request).recall(request.query, **request.provided_fields("query", "as_of", "explain"))
-    return recall_fields(found, explain=request.explain)
-
-
-@operation("POST", "/recall", fields=_recall_fields)
-def recall(space: Space, request: requests.RecallBody) -> RecallAnswer:
-    """Answer a question with memories, best first, each with its reasons."""
-    return RecallAnswer.model_validate(_recall_fields(space, request))
+@operation("POST", "/recall", options=RecallOptions)
+def recall(view: View, query: str = "", explain: bool = False, **options: Any) -> RecallReport:
+    """Answer a question with memories, best first, each with its reasons. `explain` also returns them as text."""
+    return _report(view.recall(query, **options), explain=explain)
 
 
 @operation("POST", "/replay")
-def replay(space: Space, request: requests.ReplayRequest) -> RecallAnswer:
-    """Return the same list that an earlier recall returned."""
-    return RecallAnswer.of(
-        view_of(space, request).audit.replay(request.receipt, vector=inputs.check_vector(request.vector))
-    )
+def replay(view: View, receipt: dict[str, Any], vector: ListOf[float] | None = None) -> RecallReport:
+    """Return the same list that an earlier recall returned. Give its vector, too, if that was the caller's."""
+    return _report(view.audit.replay(receipt, vector=inputs.check_vector(vector)))
+
+
+def _report(found: Recall, *, explain: bool = False) -> RecallReport:
+    values = {field.name: getattr(found, field.name) for field in fields(found)}
+    return RecallReport(**values, explanation=found.explain() if explain else None)
 
 
 @operation("POST", "/recalls", "write")
-def record(space: Space, request: requests.RecordRequest) -> DoneAnswer:
-    """Record that the hits of a recall were given to a user or a model."""
-    receipt = Receipt.from_dict(request.receipt)
-    batch = space.as_of(receipt.now).get_many(request.memories)
+def record(space: Space, receipt: dict[str, Any], memories: ListOf[Name]) -> None:
+    """Record that the hits of a recall, with the ids `memories`, were given to a user or a model."""
+    given = Receipt.from_dict(receipt)
+    batch = space.as_of(given.now).get_many(memories)
     if batch.missing:
-        raise NotFound(
-            f"the recall cannot have returned {', '.join(batch.missing)}: {receipt.now} knew no such memory."
-        )
+        raise NotFound(f"the recall cannot have returned {', '.join(batch.missing)}: {given.now} knew no such memory.")
     hits = tuple(Hit(item.memory, 0.0) for item in batch if item.memory is not None)
-    space.audit.record(Recall(receipt.question, hits, position=receipt.position, receipt=receipt))
-    return DoneAnswer(done=True)
+    space.audit.record(Recall(given.question, hits, position=given.position, receipt=given))
 
 
 @operation("GET", "/memories")
-def list_memories(space: Space, request: requests.ListRequest) -> MemoryPageAnswer:
-    """List memories in the order in which they were learned, a page at a time."""
-    view = view_of(space, request)
-    filters = {name: getattr(request, name) for name in ("kinds", "tags", "source", "speaker", "conversation", "since")}
-    after = read_cursor("memories", request.cursor)
-    rows = view._page_of_memories(request.status, after, request.limit + 1, meta=_json_object(request.meta), **filters)
-    items = [MemoryAnswer.of(memory) for _, memory in rows[: request.limit]]
-    more = len(rows) > request.limit
-    return MemoryPageAnswer(
-        items=items, next_cursor=make_cursor("memories", rows[request.limit - 1][0]) if more else None
-    )
+def list_memories(
+    view: View,
+    status: ListedStatus | None = None,
+    kinds: ListOf[MemoryKind] | None = None,
+    tags: Names | None = None,
+    source: Names | None = None,
+    speaker: Names | None = None,
+    conversation: Names | None = None,
+    meta: str | None = None,
+    since: str | None = None,
+    limit: PageSize = 100,
+    cursor: str | None = None,
+) -> Page[Memory]:
+    """List memories in the order in which they were learned, a page at a time. `meta` is a filter as JSON text."""
+    filters = {"kinds": kinds, "tags": tags, "source": source, "speaker": speaker, "conversation": conversation}
+    after = read_cursor("memories", cursor)
+    rows = view._page_of_memories(status, after, limit + 1, meta=_json_object(meta), since=since, **filters)
+    next_cursor = make_cursor("memories", rows[limit - 1][0]) if len(rows) > limit else None
+    return Page([memory for _, memory in rows[:limit]], next_cursor)
 
 
-@operation("GET", "/memories/find")
-def find(space: Space, request: requests.FindRequest) -> MemoryAnswer:
+@operation("GET", "/memories/find", method=View.find)
+def find(view: View, key: str) -> Memory:
     """Show the memory with a key."""
-    memory = view_of(space, request).find(request.key)
+    memory = view.find(key)
     if memory is None:
-        raise NotFound(f"space {space.name!r} shows no memory with the key {request.key!r}. It may be forgotten.")
-    return MemoryAnswer.of(memory)
+        raise NotFound(f"space {view.name!r} shows no memory with the key {key!r}. It may be forgotten.")
+    return memory
 
 
-@operation("GET", "/memories/{id}")
-def get(space: Space, request: requests.IdReadRequest) -> MemoryAnswer:
+@operation("GET", "/memories/{id}", method=View.get)
+def get(view: View, id: Name) -> Memory:
     """Show one memory."""
-    memory = view_of(space, request).get(request.id)
+    memory = view.get(id)
     if memory is None:
         raise NotFound(
-            f"space {space.name!r} shows no memory {request.id!r}. It may be forgotten: unforget it, or ask as of a "
-            "time when it was known."
+            f"space {view.name!r} shows no memory {id!r}. It may be forgotten: unforget it, or ask as of a time when "
+            "it was known."
         )
-    return MemoryAnswer.of(memory)
+    return memory
 
 
-@operation("POST", "/memories/get")
-def get_many(space: Space, request: requests.MemoryIdsReadRequest) -> MemoryBatchAnswer:
+@operation("POST", "/memories/get", method=View.get_many)
+def get_many(view: View, ids: ListOf[Name]) -> MemoryBatch:
     """Show memories with their relations, links and use."""
-    return MemoryBatchAnswer.of(view_of(space, request).get_many(request.ids))
+    return view.get_many(ids)
 
 
-count = _method(
-    "GET", "/count", View.count, "Count the memories that are neither archived nor forgotten.", CountAnswer, past=True
-)
+count = method_operation("GET", "/count", View.count, field="count")
 
 
 @operation("GET", "/profile", slow=True)
-def profile(space: Space, request: requests.ProfileRequest) -> ProfileAnswer:
-    """List what is true now of the person or the project that a space is about, by topic."""
-    topics = named_topics(request.topics)
-    return ProfileAnswer.of(view_of(space, request).profile(max_tokens=request.max_tokens, topics=topics))
+def profile(view: View, max_tokens: MaxTokens = 600, topics: str | None = None) -> Profile:
+    """List what is true now of the person or the project that a space is about, by topic. The topics are "person",
+    "project", or questions by topic as JSON text."""
+    return view.profile(max_tokens=max_tokens, topics=named_topics(topics))
 
 
-briefing = _method(
-    "GET",
-    "/briefing",
-    View.briefing,
-    "Return the profile as a block for the start of a prompt.",
-    TextAnswer,
-    past=True,
-    slow=True,
-    max_tokens=Annotated[int, Field(ge=1, le=100_000)],
-)
-spaces_below = _method(
-    "GET",
-    "/spaces",
-    Space.spaces,
-    "List this space and those below it that contain anything.",
-    SpacesAnswer,
-    name="spaces_below",
-)
+briefing = method_operation("GET", "/briefing", View.briefing, field="text", slow=True, max_tokens=MaxTokens)
+spaces_below = method_operation("GET", "/spaces", Space.spaces, name="spaces_below", field="spaces")
 
 
-@operation("POST", "/embed")
-def embed(space: Space, request: requests.EmbedRequest) -> VectorsAnswer:
-    """Return the vectors of texts, by the embedder of the space."""
-    return VectorsAnswer(vectors=space._embed(request.texts, query=request.query) if request.texts else [])
+@operation("POST", "/embed", field="vectors")
+def embed(
+    space: Space, texts: Annotated[Names, Field(max_length=MAX_TEXTS_TO_EMBED)], query: bool = False
+) -> list[list[float]]:
+    """Return the vectors of texts, by the embedder of the space; with `query`, as questions."""
+    return space._embed(texts, query=query) if texts else []
 
 
-@operation("GET", "/now")
-def now(space: Space, request: ReadRequest) -> NowAnswer:
+@operation("GET", "/now", field="now")
+def now(view: View) -> datetime:
     """Return the present moment of the space; of a view of the past, that moment."""
-    return NowAnswer(now=view_of(space, request)._now())
+    return view._now()
 
 
-def job_answer(job: Job) -> JobAnswer:
+def job_report(job: Job) -> JobReport:
     """A job as an answer."""
     state = job._state()
-    return JobAnswer.model_validate(
-        {"id": job.id, "space": job.space, "status": job.status, "problem": state.problem}
-        | {"tries": state.tries, "memories": list(state.memories), "usage": job.usage}
-    )
+    return JobReport(job.id, job.space, job.status, state.problem, state.tries, tuple(state.memories), job.usage)
 
 
-def _turns(turns: list[requests.TurnRequest]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in turn.provided_fields().items() if value is not None} for turn in turns]
+def _given(items: list[Any]) -> list[dict[str, Any]]:
+    """The fields that were given of each row or turn."""
+    return [{name: value for name, value in item.provided_fields().items() if value is not None} for item in items]
 
 
-def _text_or_turns(request: requests.RememberRequest) -> str | list[dict[str, Any]]:
-    if (request.text is None) == (request.turns is None):
+def _text_or_turns(text: str | None, turns: list[TurnRequest] | None) -> str | list[dict[str, Any]]:
+    if (text is None) == (turns is None):
         raise InvalidInput("remember takes a text or turns, and one of them. Give for example {'text': 'I moved.'}.")
-    return request.text if request.text is not None else _turns(request.turns or [])
+    return text if text is not None else _given(turns or [])
 
 
 def _json_object(text: str | None) -> dict[str, Any] | None:

@@ -1,175 +1,125 @@
-"""The operations of upkeep: what is at risk or similar, preview, apply and undo; and quarantine."""
+"""The operations of upkeep: what is at risk or similar, preview, apply and undo."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from functools import partial
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from remanence.errors import InvalidInput, NotFound
+from remanence.schema import Memory
 from remanence.service.hosting.plan_cache import delete_plan, get_plan, store_plan
 from remanence.service.operation import method_operation, operation
-from remanence.service.payloads import requests
-from remanence.service.payloads.answers import CountAnswer
-from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer
-from remanence.service.payloads.upkeep_answers import (
-    AtRiskAnswer,
-    ClustersAnswer,
-    PlanAnswer,
-    QuarantineAnswer,
-    RunAnswer,
-    TableAnswer,
-)
-from remanence.space.facets.audit_facet import Audit
+from remanence.service.requests import ListOf, Name, Names
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
 from remanence.upkeep.pipeline import DEFAULT_STEPS, UpkeepPlan
-from remanence.upkeep.plans import Plan
-from remanence.upkeep.runs import UndoReport
+from remanence.upkeep.plans import Plan, ResultTable
+from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
 from remanence.upkeep.steps.discovery import DiscoveryPlan
 from remanence.upkeep.steps.garbage_collection import GcPlan
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
+from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Cluster
 from remanence.upkeep.vault_notes.promotion import PromotionPlan
 
-_method = partial(method_operation, facet="upkeep", tag="upkeep")
+Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
+_Limit = Annotated[int, Field(ge=1)]
 
 
-class AppliedAnswer(AnswerModel):
-    """The run that applied a plan; None if there was nothing to do."""
+@dataclass(frozen=True)
+class SimilarMemories:
+    """Memories that say nearly the same: what is suggested ("merge", "review" or "keep"), and why."""
 
-    run: RunAnswer | None
+    id: str
+    memories: tuple[Memory, ...]
+    cohesion: float
+    action: str
+    why: str
 
-
-class SettingsAnswer(AnswerModel):
-    """The settings of upkeep by name."""
-
-    settings: dict[str, Any]
-
-
-@operation("GET", "/upkeep/at-risk", slow=True)
-def at_risk(space: Space, request: requests.AtRiskRequest) -> AtRiskAnswer:
-    """List the memories that are at risk of being forgotten, the lowest score first."""
-    return AtRiskAnswer.of_report(space.upkeep.decay(limit=request.limit))
+    @classmethod
+    def of(cls, cluster: Cluster) -> SimilarMemories:
+        memories = tuple(item.memory for item in cluster.items)
+        return cls(cluster.id, memories, cluster.cohesion, cluster.action, cluster.why)
 
 
-clusters = _method(
-    "GET",
-    "/upkeep/clusters",
-    Upkeep.clusters,
-    "List groups of memories that say nearly the same.",
-    ClustersAnswer,
-    slow=True,
-    max_size=Annotated[int, Field(ge=2, le=MAX_CLUSTER_SIZE)],
-)
+@dataclass(frozen=True)
+class ClusterList:
+    """Groups of memories that say nearly the same, the most similar first."""
+
+    items: Sequence[SimilarMemories]
+    examined_count: int
+    position: int
+    similarity: float
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """What upkeep would do. `id` is for `apply`; `run` is the run that applied it. `tables` has one table for each
+    step, and `memories` the ids of all memories in it that are to be hidden or merged."""
+
+    id: str
+    step: str
+    position: int
+    changes: int
+    due: bool
+    run: str | None
+    tables: tuple[ResultTable, ...]
+    memories: tuple[str, ...]
+    text: str
+
+
+at_risk = method_operation("GET", "/upkeep/at-risk", Upkeep.decay, name="at_risk", slow=True, limit=_Limit | None)
+
+
+@operation("GET", "/upkeep/clusters", slow=True)
+def clusters(
+    space: Space,
+    similarity: float | None = None,
+    duplicates: bool = False,
+    max_size: Annotated[int, Field(ge=2, le=MAX_CLUSTER_SIZE)] = MAX_CLUSTER_SIZE,
+) -> ClusterList:
+    """List groups of memories that say nearly the same."""
+    found = space.upkeep.clusters(similarity=similarity, duplicates=duplicates, max_size=max_size)
+    items = [SimilarMemories.of(cluster) for cluster in found]
+    return ClusterList(items, found.examined_count, found.position, found.similarity)
 
 
 @operation("POST", "/upkeep/preview", slow=True)
-def preview(space: Space, request: requests.UpkeepPreviewRequest) -> PlanAnswer:
-    """Plan what upkeep would do, and change nothing. `apply` does it."""
-    if "vault" in request.settings:
+def preview(
+    space: Space,
+    step: Literal["run", "gc", "consolidate", "link", "promote", "discover"] = "run",
+    steps: ListOf[Step] | None = None,
+    mode: Literal["forget", "archive"] | None = None,
+    limit: _Limit | None = None,
+    clusters: Names | None = None,
+    ids: Names | None = None,
+    settings: dict[str, Any] | None = None,
+) -> PlanReport:
+    """Plan what upkeep would do, and change nothing: several steps as one run (`steps`), or one `step` alone. `apply`
+    does it. `mode` and `limit` are for "gc", `clusters` (their ids) for "consolidate" and "link", `ids` for "promote";
+    `settings` replaces settings of upkeep."""
+    if "vault" in (settings or {}):
         raise InvalidInput("the vault is a folder of the server, and cannot be chosen in a request. Leave it out.")
-    plan = _plan(space.upkeep.with_settings(**request.settings), request)
-    return plan_answer(plan, request.step, store_plan(space, plan))
-
-
-@operation("POST", "/upkeep/apply", "admin", slow=True)
-def apply(space: Space, request: requests.UpkeepApplyRequest) -> AppliedAnswer:
-    """Do exactly what a plan says, as one run that can be undone."""
-    run = space.upkeep.apply(get_plan(space, request.plan))
-    delete_plan(space, request.plan)
-    return AppliedAnswer(run=None if run is None else RunAnswer.of(run))
-
-
-undo = _method("POST", "/upkeep/undo", Upkeep.undo, "Reverse a run.", UndoReport, "admin", run=str)
-runs = _method("GET", "/upkeep/runs", Upkeep.runs, "List the upkeep runs, oldest first.", Items[RunAnswer])
-
-
-@operation("GET", "/upkeep/settings")
-def settings(space: Space, request: requests.EmptyRequest) -> SettingsAnswer:
-    """Show the settings of upkeep."""
-    found = asdict(space.upkeep.settings)
-    return SettingsAnswer(settings={name: value for name, value in found.items() if name != "vault"})
-
-
-expire = _method(
-    "POST",
-    "/upkeep/expire",
-    Upkeep.expire,
-    "Record which memories have expired since the last call.",
-    Items[MemoryAnswer],
-    "write",
-)
-
-
-@operation("POST", "/upkeep/restore", "write")
-def restore(space: Space, request: requests.MemoryIdsRequest) -> CountAnswer:
-    """Bring back forgotten or archived memories, and count them."""
-    return CountAnswer(count=space.upkeep.restore(request.ids))
-
-
-quarantine = _method(
-    "POST",
-    "/quarantines",
-    Audit.quarantine,
-    "Hide everything that came from a source, or show what would be hidden.",
-    QuarantineAnswer,
-    "admin",
-    facet="audit",
-)
-quarantines = _method(
-    "GET",
-    "/quarantines",
-    Audit.quarantines,
-    "List the quarantines, oldest first, released ones too.",
-    Items[QuarantineAnswer],
-    facet="audit",
-)
-
-
-release = _method(
-    "POST", "/quarantines/{id}/release", Audit.release, "Undo a quarantine.", QuarantineAnswer, "admin", facet="audit"
-)
-
-
-def plan_answer(plan: Plan, step: str, plan_id: str) -> PlanAnswer:
-    """A plan as an answer."""
-    parts = plan.plans if isinstance(plan, UpkeepPlan) else (plan,)
-    reports = plan.reports if isinstance(plan, UpkeepPlan) else ()
-    return PlanAnswer(
-        id=plan_id,
-        step=step,
-        position=plan.position,
-        changes=len(plan),
-        due=plan.has_changes,
-        run=plan.run,
-        tables=[TableAnswer.of(part.table) for part in (*reports, *parts)],
-        memories=list(dict.fromkeys(memory for part in parts for memory in _memories_of(part))),
-        text=str(plan),
-    )
-
-
-def _plan(upkeep: Upkeep, request: requests.UpkeepPreviewRequest) -> Plan:
+    given = {"steps": steps, "mode": mode, "limit": limit, "clusters": clusters, "ids": ids}
     for field, fitting in _STEP_FIELDS.items():
-        if getattr(request, field) is not None and request.step not in fitting:
-            raise InvalidInput(f"{field} is for {' and '.join(fitting)}, not for step={request.step!r}. Leave it out.")
-    if request.step == "gc":
-        return upkeep.gc(mode=request.mode, limit=request.limit, dry_run=True)
-    if request.step == "promote":
-        return upkeep.promote(request.ids, dry_run=True)
-    if request.step == "discover":
-        return upkeep.discover(dry_run=True)
-    if request.step == "run":
-        return upkeep.run(steps=request.steps or DEFAULT_STEPS, dry_run=True)
-    chosen = None
-    if request.clusters is not None:
-        known = {cluster.id: cluster for cluster in upkeep.clusters()}
-        if missing := [cluster for cluster in request.clusters if cluster not in known]:
-            raise NotFound(f"there is no cluster {missing[0]!r}. List the clusters again: they change with memories.")
-        chosen = [known[cluster] for cluster in request.clusters]
-    return upkeep.consolidate("link" if request.step == "link" else "apply", dry_run=True, clusters=chosen)
+        if given[field] is not None and step not in fitting:
+            raise InvalidInput(f"{field} is for {' and '.join(fitting)}, not for step={step!r}. Leave it out.")
+    upkeep = space.upkeep.with_settings(**settings or {})
+    plan: Plan
+    if step == "gc":
+        plan = upkeep.gc(mode=mode, limit=limit, dry_run=True)
+    elif step == "promote":
+        plan = upkeep.promote(ids, dry_run=True)
+    elif step == "discover":
+        plan = upkeep.discover(dry_run=True)
+    elif step == "run":
+        plan = upkeep.run(steps=steps or DEFAULT_STEPS, dry_run=True)
+    else:
+        chosen = None if clusters is None else _chosen_clusters(upkeep, clusters)
+        plan = upkeep.consolidate("link" if step == "link" else "apply", dry_run=True, clusters=chosen)
+    return plan_report(plan, step, store_plan(space, plan))
 
 
 _STEP_FIELDS = {
@@ -179,6 +129,62 @@ _STEP_FIELDS = {
     "clusters": ("consolidate", "link"),
     "ids": ("promote",),
 }
+
+
+@operation("POST", "/upkeep/apply", "admin", field="run", slow=True)
+def apply(space: Space, plan: str) -> Run | None:
+    """Do exactly what a plan says, as one run that can be undone; None if there was nothing to do."""
+    run = space.upkeep.apply(get_plan(space, plan))
+    delete_plan(space, plan)
+    return run
+
+
+@operation("POST", "/upkeep/undo", "admin")
+def undo(space: Space, run: str) -> UndoReport:
+    """Reverse a run by appending the opposite changes."""
+    return space.upkeep.undo(run)
+
+
+runs = method_operation("GET", "/upkeep/runs", Upkeep.runs)
+
+
+@operation("GET", "/upkeep/settings", field="settings")
+def settings(space: Space) -> dict[str, Any]:
+    """Show the settings of upkeep."""
+    return {name: value for name, value in asdict(space.upkeep.settings).items() if name != "vault"}
+
+
+expire = method_operation("POST", "/upkeep/expire", Upkeep.expire, "write")
+
+
+@operation("POST", "/upkeep/restore", "write", field="count")
+def restore(space: Space, ids: ListOf[Name]) -> int:
+    """Bring back forgotten or archived memories, and count them."""
+    return space.upkeep.restore(ids)
+
+
+def plan_report(plan: Plan, step: str, plan_id: str) -> PlanReport:
+    """A plan as an answer."""
+    parts = plan.plans if isinstance(plan, UpkeepPlan) else (plan,)
+    reports = plan.reports if isinstance(plan, UpkeepPlan) else ()
+    return PlanReport(
+        id=plan_id,
+        step=step,
+        position=plan.position,
+        changes=len(plan),
+        due=plan.has_changes,
+        run=plan.run,
+        tables=tuple(part.table for part in (*reports, *parts)),
+        memories=tuple(dict.fromkeys(memory for part in parts for memory in _memories_of(part))),
+        text=str(plan),
+    )
+
+
+def _chosen_clusters(upkeep: Upkeep, ids: list[str]) -> list[Cluster]:
+    known = {cluster.id: cluster for cluster in upkeep.clusters()}
+    if missing := [cluster for cluster in ids if cluster not in known]:
+        raise NotFound(f"there is no cluster {missing[0]!r}. List the clusters again: they change with memories.")
+    return [known[cluster] for cluster in ids]
 
 
 def _memories_of(plan: Plan) -> list[str]:

@@ -1,12 +1,34 @@
-"""Where the next page of a list begins, as an opaque text that clients only pass back."""
+"""Pages of lists, and where the next one begins, as an opaque text that clients only pass back."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from remanence.errors import InvalidInput
+
+ItemT = TypeVar("ItemT")
+
+
+@dataclass(frozen=True)
+class Page(Generic[ItemT]):
+    """Some items of a list. `next_cursor` is None on the last page."""
+
+    items: Sequence[ItemT]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class CountedPage(Generic[ItemT]):
+    """Some items of a list that has `total` items. `next_cursor` is None on the last page."""
+
+    items: Sequence[ItemT]
+    total: int
+    next_cursor: str | None = None
 
 
 def make_cursor(kind: str, number: int) -> str:

@@ -1,4 +1,4 @@
-"""What requests consist of, and how one is made of the parameters of a method or the fields of a dataclass of options.
+"""Requests: the arguments of an operation, made of the parameters of its function or of the method that it stands for.
 
 A request is written with JSON types only: moments and ids are text.
 """
@@ -57,34 +57,41 @@ class ReadRequest(Request):
 
 
 _SEQUENCES = (abc.Sequence, abc.Collection, abc.Iterable, list)
-_SKIPPED = ("self", "progress")
+_SKIPPED = ("self", "space", "view", "progress")
 
 
-def request_of(source: Callable[..., Any], *without: str) -> type[Request]:
-    """The base of a request that has a field for each parameter, with its default and the JSON form of its type.
+def request_of(source: Callable[..., Any], *bases: type[Request], **limits: Any) -> type[Request]:
+    """A request that has a field for each parameter, with its default and the JSON form of its type.
+
+    Args:
+        source: A function, a method, or a dataclass of options.
+        bases: Requests whose fields it has, too.
+        limits: Types of parameters that allow less than the source.
 
     >>> def forget(self, id: str | Memory, why: str | None = None, *, at: datetime | None = None) -> None: ...
     >>> [(name, field.annotation) for name, field in request_of(forget).model_fields.items()]
     [('id', <class 'str'>), ('why', typing.Optional[str]), ('at', typing.Optional[str])]
     """
-    names = [name for name in inspect.signature(source).parameters if name not in (*_SKIPPED, *without)]
-    types = _types_of(source, names)
-    made: dict[str, Any] = {name: (json_type(types[name]), default_of(source, name)) for name in names}
-    return create_model(source.__name__, __base__=Request, **made)
+    parameters = inspect.signature(source).parameters
+    names = [name for name, each in parameters.items() if name not in _SKIPPED and each.kind is not each.VAR_KEYWORD]
+    types = types_of(source, [name for name in names if name not in limits])
+    made: dict[str, Any] = {}
+    for name in names:
+        default = parameters[name].default
+        default = (
+            ... if default is inspect.Parameter.empty else list(default) if isinstance(default, tuple) else default
+        )
+        made[name] = (limits[name] if name in limits else json_type(types[name]), default)
+    title = "".join(part[0].upper() + part[1:] for part in source.__name__.split("_") if part) + "Request"
+    return create_model(title, __base__=bases or Request, __doc__=inspect.cleandoc(source.__doc__ or ""), **made)
 
 
-def default_of(source: Callable[..., Any], name: str) -> Any:
-    """The default of a parameter, as a field of a request has it."""
-    default = inspect.signature(source).parameters[name].default
-    return ... if default is inspect.Parameter.empty else [] if isinstance(default, tuple) else default
-
-
-def _types_of(source: Any, names: list[str]) -> dict[str, Any]:
+def types_of(source: Any, names: list[str]) -> dict[str, Any]:
     """The types of these parameters. Others may have types that are not imported when the program runs."""
     if isinstance(source, type):
         return {name: kind for name, kind in get_type_hints(source, include_extras=True).items() if name in names}
     written = {name: source.__annotations__[name] for name in names}
-    scope = {"Moment": Moment, **vars(schema), **source.__globals__}
+    scope = {"Moment": Moment, **vars(schema), **inspect.unwrap(source).__globals__}
     return get_type_hints(SimpleNamespace(__annotations__=written), scope, include_extras=True)
 
 
@@ -94,7 +101,7 @@ def has_id(kind: Any) -> bool:
 
 
 def json_type(kind: Any) -> Any:
-    """The type of the JSON form of a value: moments and ids are text, sequences lists.
+    """The type of the JSON form of an argument: moments and ids are text, sequences lists.
 
     >>> json_type(Window | datetime | str | None), json_type(tuple[datetime | None, str])
     (typing.Optional[str], tuple[typing.Optional[str], str])

@@ -1,1 +1,0 @@
-"""What operations take and return, as typed requests and answers."""
