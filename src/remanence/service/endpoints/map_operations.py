@@ -14,7 +14,7 @@ from remanence.graph.entity_map import EntityMap, place_nodes
 from remanence.schema import Memory
 from remanence.service.operation import operation
 from remanence.service.requests import PageSize
-from remanence.space.facets.graph_facet import GraphView
+from remanence.space.facets.graph_view import GraphView
 from remanence.space.space import Space
 from remanence.space.view import View
 
