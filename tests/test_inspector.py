@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +30,10 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="the tests of the inspector need a browser: apt-get install chromium"
 )
 
-VIEWS = ("search", "search?q=Where+does+Ana+live%3F", "graph", "timeline", "review", "upkeep")
+VIEWS = (
+    *("overview", "search", "search?q=Where+does+Ana+live%3F", "browse", "graph?map=all", "timeline", "answers"),
+    *("compare", "compare/settings?q=Ana", "try", "review", "upkeep"),
+)
 HOSTILE = "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'><style>body{display:none}</style>"
 OVERRIDE = "\u202e"
 ROWS: list[dict[str, Any]] = [
@@ -242,43 +246,71 @@ def test_labels_of_five_thousand_nodes_do_not_overlap(read_page: Page, read_addr
             assert abs(x - other_x) >= (width + other_width) / 2 or abs(y - other_y) >= 12
 
 
-def test_nodes_of_a_dense_group_are_apart(read_page: Page, read_address: str) -> None:
-    """Where many nodes are connected with each other, none lies on another."""
-    read_page.goto(f"{read_address}/#/search")
-    nearest = read_page.evaluate(
-        """async () => {
-          const { layoutMap } = await import("/inspector/js/graph_layout.js");
-          const nodes = Array.from({ length: 120 }, (_, place) => ({ id: `e${place}`, place }));
-          const edges = nodes.flatMap(({ place }) => nodes.slice(place + 1, 24 * (Math.floor(place / 24) + 1))
-            .map((other) => ({ source: place, target: other.place, weight: 1 })));
-          await new Promise((resolve) => layoutMap(nodes, edges, [], (done) => done && resolve()));
-          const extent = (values) => Math.max(...values) - Math.min(...values);
-          const even = Math.sqrt(extent(nodes.map(({ x }) => x)) * extent(nodes.map(({ y }) => y)) / nodes.length);
-          const distances = nodes.flatMap((one, place) => nodes.slice(place + 1)
-            .map((other) => Math.hypot(one.x - other.x, one.y - other.y)));
-          return Math.min(...distances) / even;
-        }"""
-    )
-    assert nearest > 0.4
+@pytest.fixture(scope="module")
+def clustered_address() -> Iterator[str]:
+    """A space with 360 entities in twelve clusters."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        space.add_many(
+            {
+                "text": f"Note {hub} {number} {step}.",
+                "entities": [
+                    (f"Hub{hub}", "person"),
+                    (f"P{hub}-{number}", "place"),
+                    (f"P{hub}-{(number + step) % 29}", "place"),
+                ],
+                "triples": (),
+            }
+            for hub in range(12)
+            for number in range(29)
+            for step in (1, 2)
+        )
+        with served(space) as address:
+            yield address
 
 
-def test_a_large_map_is_drawn_where_the_server_says(read_page: Page, read_address: str) -> None:
-    """At once: no forces move it."""
-    read_page.goto(f"{read_address}/#/search")
-    found = read_page.evaluate(
-        """async () => {
-          const { layoutMap } = await import("/inspector/js/graph_layout.js");
-          const nodes = Array.from({ length: 5000 }, (_, place) => ({ id: `e${place}`, place }));
-          const calls = [];
-          layoutMap(nodes, [], nodes.map(({ place }) => [place, -place]), (done) => calls.push(done));
-          return [calls, nodes.every((node) => node.x === node.place && node.y === -node.place)];
-        }"""
-    )
-    assert found == [[True], True]
+def map_state(page: Page, value: str) -> Any:
+    """What the map of a page draws, asked of the module that draws it."""
+    module = "/inspector/js/graph_view.js"
+    return page.evaluate(f"async () => {{ const graph = (await import('{module}')).shownMap(); return {value}; }}")
+
+
+def test_clusters_are_closed_at_first_and_open_one_by_one(read_page: Page, clustered_address: str) -> None:
+    """A click on a disc opens it, the address says which are open, and the legend closes it again."""
+    read_page.goto(f"{clustered_address}/#/graph?map=all")
+    expect(read_page.locator(".graph-caption")).to_contain_text("12 of them closed")
+    x, y = map_state(read_page, "graph.toScreen(graph.clusters[0])")
+    read_page.locator("canvas").click(position={"x": x, "y": y})
+    expect(read_page.locator(".graph-caption")).to_contain_text("11 of them closed")
+    assert "open=0" in read_page.url
+    assert map_state(read_page, "graph.visible.shown.length") == 30
+    read_page.locator(".graph-legend a").first.click()
+    expect(read_page.locator(".graph-caption")).to_contain_text("12 of them closed")
+    read_page.get_by_role("link", name="Open all clusters").click()
+    expect(read_page.get_by_role("link", name="Close the clusters")).to_be_visible()
+    assert map_state(read_page, "graph.visible.shown.length") == 360
+
+
+def test_what_is_typed_dims_the_rest_of_the_map(read_page: Page, clustered_address: str) -> None:
+    read_page.goto(f"{clustered_address}/#/graph?map=all&open=all")
+    expect(read_page.locator("canvas[data-settled]")).to_be_visible()
+    read_page.get_by_label("Find an entity").fill("Hub1")
+    expect(read_page.locator(".entity-list li")).to_have_count(3)  # Hub1, Hub10 and Hub11
+    assert map_state(read_page, "graph.found.size") == 3
+
+
+def test_fewer_connections_are_drawn_above_a_threshold(read_page: Page, clustered_address: str) -> None:
+    read_page.goto(f"{clustered_address}/#/graph?map=all&open=all&least=1")
+    expect(read_page.locator("canvas[data-settled]")).to_be_visible()
+    every = map_state(read_page, "graph.visible.lines.length")
+    read_page.get_by_label("Connections from this many").fill("2")
+    assert 0 < map_state(read_page, "graph.visible.lines.length") < every
+    read_page.wait_for_url("**least=2**")
+    read_page.locator(".graph-controls select").select_option("kind")
+    expect(read_page.locator(".graph-legend")).to_contain_text("People 12")
 
 
 def test_a_new_map_settles_and_a_large_one_opens_with_a_neighbourhood(page: Page) -> None:
-    """The whole map is a click away; it is at rest although it has more nodes than forces can order at once."""
+    """The whole map is a click away, and at rest at once."""
     with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
         names = [f"{first}{last}" for first in ("Al", "Be", "Ca", "Do", "El") for last in map(str, range(180))]
         rows = [f"n{number}" for number in range(len(names))]
@@ -587,3 +619,216 @@ def test_the_page_fits_a_phone(browser: Browser, read_address: str) -> None:
             expect(page.locator(".chart .relation")).not_to_have_count(0)
             assert page.evaluate("document.querySelector('.chart svg').clientWidth") <= 390
     context.close()
+
+
+def test_the_table_is_filtered_sorted_and_linked_to(read_page: Page, read_address: str) -> None:
+    """What is chosen is part of the address, and the address alone shows the same."""
+    read_page.goto(f"{read_address}/#/browse")
+    rows = read_page.locator("table.memories tbody tr")
+    expect(rows).to_have_count(len(ROWS))
+    read_page.get_by_label("Kind", exact=True).select_option("episode")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("It rained all day.")
+    read_page.get_by_role("link", name="Clear filters").click()
+    read_page.get_by_label("Conflict").select_option("yes")
+    expect(rows).to_have_count(2)
+    read_page.get_by_role("link", name="Said by").click()
+    expect(rows.first).to_contain_text("Braga")
+    expect(read_page.get_by_role("columnheader", name="Said by")).to_have_attribute("aria-sort", "ascending")
+    address = read_page.url
+    read_page.goto("about:blank")
+    read_page.goto(address)
+    expect(rows.first).to_contain_text("Braga")
+    expect(read_page.locator(".pager")).to_contain_text("1 to 2 of 2 memories")
+
+
+def test_pages_of_the_table_have_the_rest(page: Page, address: str, story: remanence.Space) -> None:
+    story.add_many(f"Note number {number}." for number in range(60))
+    page.goto(f"{address}/#/browse")
+    expect(page.locator(".pager")).to_contain_text(f"1 to 50 of {len(ROWS) + 60} memories")
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator("table.memories tbody tr")).to_have_count(len(ROWS) + 10)
+    assert "page=2" in page.url
+    page.get_by_label("Page", exact=True).fill("1")
+    page.keyboard.press("Enter")
+    expect(page.locator("table.memories tbody tr")).to_have_count(50)
+
+
+def test_selected_memories_are_tagged_forgotten_and_brought_back(
+    page: Page, address: str, story: remanence.Space
+) -> None:
+    """Each is shown first, done to all at once, and undone at once."""
+    page.goto(f"{address}/#/browse?q=")
+    for name in ("Ana works", "C. Mendes"):
+        page.get_by_label(f"Select: {name}").check()
+    bar = page.get_by_role("group", name="Selected memories")
+    expect(bar).to_contain_text("2 memories selected")
+    bar.get_by_role("button", name="Tag").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Add tags").fill("music, work")
+    expect(dialog).to_contain_text("2 memories get a new version")
+    dialog.get_by_role("button", name="Change the tags").click()
+    expect(page.get_by_role("link", name="#music")).to_have_count(2)
+    assert {tag for memory in story.memories(tags="music") for tag in memory.tags} == {"music", "work"}
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="#music")).to_have_count(0)
+
+    page.get_by_label("Select all on this page").check()
+    bar.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("dialog")).to_contain_text(f"Forget {len(ROWS)} memories")
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+    expect(
+        page.get_by_text("No memory passes these filters.").or_(page.get_by_text("Nothing is remembered"))
+    ).to_be_visible()
+    assert story.count() == 0
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.locator("table.memories tbody tr")).to_have_count(len(ROWS))
+
+
+def test_erasing_asks_for_a_typed_word(page: Page, address: str, story: remanence.Space) -> None:
+    page.goto(f"{address}/#/browse")
+    page.get_by_label("Select: It rained").check()
+    page.get_by_label("Select: Ana works").check()
+    page.get_by_role("group", name="Selected memories").get_by_role("button", name="Erase").click()
+    dialog = page.get_by_role("dialog")
+    confirm = dialog.get_by_role("button", name="Erase for good")
+    dialog.get_by_label("to confirm").fill("erase 3")
+    expect(confirm).to_be_disabled()
+    dialog.get_by_label("to confirm").fill("erase 2")
+    expect(dialog).to_contain_text("This cannot be undone.")
+    confirm.click()
+    expect(page.locator("table.memories tbody tr")).to_have_count(len(ROWS) - 2)
+    assert story.admin.stats().memories["erased"] == 2
+
+
+def test_a_memory_is_added_corrected_ended_and_pinned(page: Page, address: str, story: remanence.Space) -> None:
+    """By keys where there are keys; each with its preview, and the notice takes it back."""
+    page.goto(f"{address}/#/overview")
+    page.locator("#recent li").first.wait_for()
+    page.keyboard.press("n")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("What is to be remembered").fill("Dora lives in Evora.")
+    expect(dialog).to_contain_text("It states: Dora lives in Evora.")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    details = page.get_by_role("complementary", name="Details")
+    expect(details.get_by_role("heading", level=2)).to_have_text("Dora lives in Evora.")
+
+    page.keyboard.press("e")
+    dialog.get_by_label("Text").fill("Dora lives in Beja.")
+    expect(dialog).to_contain_text("The text becomes “Dora lives in Beja.”")
+    dialog.get_by_role("button", name="Save as a new version").click()
+    expect(details.get_by_role("heading", level=2)).to_have_text("Dora lives in Beja.")
+    page.locator(".toast").last.get_by_role("button", name="Undo").click()
+    expect(details.get_by_role("heading", level=2)).to_have_text("Dora lives in Evora.")
+
+    details.get_by_role("button", name="Pin").click()
+    expect(details.get_by_role("button", name="Unpin")).to_be_visible()
+    details.get_by_role("button", name="No longer true").click()
+    expect(dialog).to_contain_text("Ended: Dora lives in Evora")
+    dialog.get_by_role("button", name="It is no longer true").click()
+    expect(details).to_contain_text("no longer true")
+    [memory] = [memory for memory in story.memories() if "Dora" in memory.text]
+    assert memory.valid.end is not None
+    assert memory.strength == 2
+
+
+def test_a_memory_in_quarantine_is_found_and_freed(page: Page, address: str, story: remanence.Space) -> None:
+    """The overview counts it apart from what is forgotten; one memory is freed from the table, the source in Review."""
+    story.add("Bruno owns a boat.", source="letter")
+    story.audit.quarantine("letter", why="doubtful")
+    page.goto(f"{address}/#/overview")
+    expect(page.get_by_label("In numbers")).to_contain_text("2in quarantine")
+    page.get_by_role("link", name="2 memories in quarantine").click()
+    page.get_by_label("Select: Bruno owns").check()
+    page.get_by_role("button", name="Release from quarantine").click()
+    expect(page.locator("table.memories tbody tr")).to_have_count(1)
+    assert len(list(story.memories(source="letter"))) == 1
+
+    page.goto(f"{address}/#/review")
+    page.locator("#quarantine").get_by_role("button", name="Release the source").click()
+    page.get_by_role("dialog").get_by_role("button", name="Release").click()
+    expect(page.locator("#quarantine")).to_contain_text("No source is in quarantine.")
+    assert len(list(story.memories(source="letter"))) == 2
+
+
+def test_what_an_agent_was_told_is_shown_and_replayed(page: Page, address: str, story: remanence.Space) -> None:
+    """The question, the memories, the block of the prompt, and what is new since."""
+    told = story.recall("Where does Bruno live?", limit=2)
+    story.audit.record(told)
+    story.touch(told[0].memory)
+    story.forget(told[1].memory)
+    page.goto(f"{address}/#/answers")
+    page.get_by_role("link", name="Where does Bruno live?").click()
+    expect(page.locator(".given li")).to_have_count(2)
+    expect(page.locator(".given li").first).to_contain_text("used in the answer")
+    expect(page.locator(".prompt-block")).to_contain_text(told[1].memory.text)
+    page.get_by_role("button", name="Replay now").click()
+    expect(page.locator(".difference .removed")).to_contain_text(told[1].memory.text)
+
+
+def test_two_dates_and_two_settings_are_compared(read_page: Page, read_address: str) -> None:
+    read_page.goto(f"{read_address}/#/compare?from=2026-01-15&until=2026-02-10")
+    expect(read_page.locator(".change.learned")).to_contain_text("Bruno lives in Faro.")
+    expect(read_page.locator(".change.learned")).not_to_contain_text("Lisbon")
+    read_page.get_by_role("link", name="Two settings").click()
+    read_page.get_by_label("Question", exact=True).fill("Where does Ana live?")
+    read_page.locator("[name=blimit]").select_option("5")
+    read_page.locator("[name=bday]").fill("2026-03-01")
+    read_page.get_by_role("button", name="Compare").click()
+    sides = read_page.locator(".compared")
+    expect(sides).to_have_count(2)
+    expect(sides.first).to_contain_text("Lisbon")
+    expect(sides.last).not_to_contain_text("Lisbon")
+
+
+def test_the_playground_says_what_reaches_the_prompt_and_why_not(
+    page: Page, address: str, story: remanence.Space
+) -> None:
+    """Nothing is stored unless it is asked for."""
+    page.goto(f"{address}/#/try")
+    page.get_by_label("Message").fill("Thanks!")
+    page.keyboard.press("Enter")
+    first = page.locator(".exchange").first
+    expect(first).to_contain_text("Nothing would reach the prompt")
+    expect(first.locator(".why-empty")).to_contain_text("greeting")
+    assert story.count() == len(ROWS)
+    page.get_by_label("Store what I type").check()
+    page.get_by_label("Message").fill("My sister Dora keeps bees.")
+    page.keyboard.press("Enter")
+    expect(page.locator(".exchange").nth(1).locator(".remembered")).to_contain_text("Stored")
+    assert story.count() == len(ROWS) + 1
+    page.get_by_role("button", name="Forget it again").click()
+    expect(page.locator(".toast").last).to_contain_text("Forgotten again.")
+    assert story.count() == len(ROWS)
+
+
+def test_a_chat_model_answers_with_the_memories_it_used_marked(page: Page) -> None:
+    def model(prompt: str) -> str:
+        return "She is allergic to shellfish." if "shellfish" in prompt else '{"facts": []}'
+
+    extractor = remanence.LLMExtractor(model)
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None, extractor=extractor) as space:
+        space.add("My sister Ana is allergic to shellfish.")
+        with served(space) as address:
+            page.goto(f"{address}/#/try?q=What+is+my+sister+Ana+allergic+to%3F")
+            expect(page.locator(".model-answer")).to_contain_text("She is allergic to shellfish.")
+            expect(page.locator(".was-used")).to_contain_text("used in the answer")
+
+
+def test_search_narrows_by_filters_and_shows_more_than_twelve(page: Page, address: str, story: remanence.Space) -> None:
+    story.add_many({"text": f"Ana drinks tea number {n}.", "tags": ["tea"] if n % 2 else []} for n in range(40))
+    page.goto(f"{address}/#/search?q=What+does+Ana+drink%3F")
+    expect(page.locator(".hit")).to_have_count(12)
+    page.get_by_role("link", name="Show more").click()
+    expect(page.locator(".hit")).to_have_count(25)
+    page.get_by_text("Filters", exact=True).click()
+    page.get_by_label("Tag", exact=True).select_option("tea")
+    expect(page.locator(".hit")).to_have_count(20)
+
+
+def test_no_text_of_the_page_has_the_name_of_a_python_thing(read_page: Page, read_address: str) -> None:
+    for view in VIEWS:
+        read_page.goto(f"{read_address}/#/{view}")
+        expect(read_page.locator(".loading")).to_have_count(0)
+        text = read_page.locator("body").inner_text()
+        assert not re.findall(r"\b[a-z]+_[a-z]+\b|\bNone\b(?! )|\bTrue\b(?! (?:during|now))|Error:", text), view

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.graph.entity_map import place_nodes
-from remanence.service.endpoints import map_operations
+from remanence.graph.entity_map import _layout, place_nodes
 from remanence.testing import HashingEmbedder
 
 GROUPS = 50
@@ -23,7 +22,7 @@ def grouped_edges(count: int) -> list[tuple[int, int, float]]:
 
 def test_those_that_belong_together_are_in_a_disc() -> None:
     """The most important in its middle, no disc on another."""
-    xs, ys = (each.reshape(-1, GROUPS) for each in place_nodes(5_000, grouped_edges(5_000)).T)
+    xs, ys = (each.reshape(-1, GROUPS) for each in place_nodes(5_000, grouped_edges(5_000))[1].T)
     radii = np.hypot(xs - xs[0], ys - ys[0]).max(axis=0)
     between = np.hypot(xs[0][:, None] - xs[0], ys[0][:, None] - ys[0])
     whole = radii < 150
@@ -33,7 +32,7 @@ def test_those_that_belong_together_are_in_a_disc() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 1_000])
 def test_nodes_without_edges_do_not_cover_each_other(count: int) -> None:
-    points = place_nodes(count, [])
+    _, points = place_nodes(count, [])
     assert points.shape == (count, 2)
     assert len(np.unique(points.round(), axis=0)) == count
 
@@ -41,29 +40,27 @@ def test_nodes_without_edges_do_not_cover_each_other(count: int) -> None:
 def test_nodes_are_where_they_were() -> None:
     """The same map is drawn the same way, in every process."""
     edges = grouped_edges(1_000)
-    assert np.array_equal(place_nodes(1_000, edges), place_nodes(1_000, edges))
+    assert np.array_equal(place_nodes(1_000, edges)[1], place_nodes(1_000, edges)[1])
 
 
-def test_the_server_says_where_to_draw_a_large_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It finds that out once, and not for a map that a browser can order itself."""
-    monkeypatch.setattr(map_operations, "_PLACED_FROM", 20)
-    map_operations._coordinates.cache_clear()
+def test_the_layout_of_a_map_is_found_once() -> None:
+    """It depends on the edges alone, which have no text."""
+    _layout.cache_clear()
     with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
-        things = [{"text": f"Note {n}.", "entities": [(f"Thing{n}", "thing"), ("Hub", "thing")]} for n in range(40)]
-        space.add_many(things[:15])
-        assert map_operations.entity_map(space).coordinates == ()
-        space.add_many(things[15:])
-        found = [map_operations.entity_map(space) for _ in range(2)]
+        space.add_many(
+            {"text": f"Note {n}.", "entities": [(f"Thing{n}", "thing"), ("Hub", "thing")]} for n in range(40)
+        )
+        found = [space.graph.entity_map(layout=True) for _ in range(2)]
     assert found[0] == found[1]
-    assert len(found[0].coordinates) == len(found[0].nodes) == 41
-    assert map_operations._coordinates.cache_info()[:2] == (1, 1)
+    assert len(found[0].coordinates) == len(found[0].communities) == len(found[0].nodes) == 41
+    assert _layout.cache_info()[:2] == (1, 1)
 
 
 @pytest.mark.parametrize("parent", [lambda node: node // 7, lambda node: node * 7_919 % 97 * node // 97])
 def test_neighbours_of_a_tree_are_near_each_other(parent: Callable[[int], int]) -> None:
     """Also where no three nodes are connected with each other."""
     edges = [(node, parent(node), 1.0) for node in range(1, 3_000)]
-    points = place_nodes(3_000, edges)
+    _, points = place_nodes(3_000, edges)
     ends = np.array([edge[:2] for edge in edges])
     near = np.median(np.hypot(*(points[ends[:, 0]] - points[ends[:, 1]]).T))
     assert near < np.median(np.hypot(*(points - points[::-1]).T)) / 5

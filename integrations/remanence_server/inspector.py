@@ -16,9 +16,9 @@ from starlette.types import Scope
 
 STATIC = Path(__file__).parent / "static"
 _POLICY = (
-    *("default-src 'none'", "script-src 'self'", "worker-src 'self'", "style-src 'self'", "font-src 'self'"),
+    *("default-src 'none'", "script-src 'self'", "style-src 'self'", "font-src 'self'"),
     *("img-src 'self' data:", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"),
-    *("require-trusted-types-for 'script'", "trusted-types layout"),
+    *("require-trusted-types-for 'script'", "trusted-types 'none'"),
 )
 HEADERS = {
     "content-security-policy": "; ".join(_POLICY),

@@ -8,5 +8,6 @@ assertions.py         writes relations and links, ends them, and declares predic
 known_entities.py     the entities of a view
 entity_revisions.py   registering, renaming, merging and splitting entities
 entity_map.py         all entities of a view as a map
+activity.py           memories by week and kind, and what is mentioned more and more
 pictures/             SVG pictures of all these
 """

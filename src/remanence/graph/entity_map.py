@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, combinations
 from typing import TypeAlias
 
@@ -21,11 +22,10 @@ _MAX_TOGETHER = 12
 _RELATED = 2
 """How many times a relation counts as much as being mentioned in one memory."""
 _EDGES_PER_NODE = 6
-"""Edges of a map, at most, for each entity in it."""
 _MAX_GROUPS = 150
-"""How many groups of entities are drawn apart; the smallest become one."""
+_MAX_LAYOUTS = 16
 _SPACING, _GAP = 11.0, 26.0
-"""Pixels between entities of a group, and between groups."""
+_GROUP_SPACING = 4.0
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 
 WeightedEdge: TypeAlias = tuple[int, int, float]
@@ -55,11 +55,13 @@ class MapEdge:
 @dataclass(frozen=True, slots=True)
 class EntityMap:
     """Entities, the most important first, and the strongest edges between them. `total` counts all entities.
-    `coordinates` has x and y of each node; it is empty for small maps, which clients lay out themselves."""
+    `communities` has the community of each node, by number, the largest first; `coordinates` has x and y of each node.
+    Nodes of a community are in a disc. Both are empty unless a layout was asked for."""
 
     nodes: tuple[MapNode, ...]
     edges: tuple[MapEdge, ...]
     total: int
+    communities: tuple[int, ...] = ()
     coordinates: tuple[tuple[float, float], ...] = ()
 
 
@@ -68,7 +70,7 @@ def build_entity_map(graph: GraphAtTime, limit: int) -> EntityMap:
     import igraph
 
     mentions, weights = Counter[int](), Counter[tuple[int, int]]()
-    for entities in graph.entities_by_memory():
+    for _, entities in graph.entities_by_row():
         mentions.update(entities)
         weights.update(combinations(sorted(entities[:_MAX_TOGETHER]), 2))
     for one, other in graph.stated_relations():
@@ -91,25 +93,42 @@ def _node(graph: GraphAtTime, number: int, mentions: int) -> MapNode | None:
     return None if entity is None else MapNode(entity.id, entity.name, entity.kind, mentions)
 
 
-def place_nodes(count: int, edges: Sequence[WeightedEdge]) -> Points:
-    """Where each node of a large map is drawn, the most important first: x and y. Nodes that belong together are in a
-    disc, the most important in its middle; the discs are beside each other, those that are connected near each other.
+def with_layout(found: EntityMap) -> EntityMap:
+    """The map with the community and the coordinates of each node."""
+    edges = np.array([(edge.source, edge.target, edge.weight) for edge in found.edges], np.int64)
+    communities, coordinates = _layout(len(found.nodes), edges.tobytes())
+    return replace(found, communities=communities, coordinates=coordinates)
 
-    >>> place_nodes(2, [(0, 1, 1.0)]).round().tolist()
-    [[0.0, 0.0], [-8.0, 7.0]]
+
+@lru_cache(_MAX_LAYOUTS)
+def _layout(count: int, edges: bytes) -> tuple[tuple[int, ...], tuple[tuple[float, float], ...]]:
+    """The communities and coordinates of a map, cached by edges. The cache contains no text."""
+    triples = np.frombuffer(edges, np.int64).reshape(-1, 3).tolist()
+    groups, points = place_nodes(count, [(source, target, weight) for source, target, weight in triples])
+    return tuple(groups.tolist()), tuple([(x, y) for x, y in points.round(1).tolist()])
+
+
+def place_nodes(count: int, edges: Sequence[WeightedEdge]) -> tuple[NDArray[np.int64], Points]:
+    """The community of each node of a map, and where it is drawn: x and y. The most important node comes first. Nodes
+    of a community are in a disc, the most important in its middle; the discs are beside each other, those that are
+    connected near each other.
+
+    >>> communities, points = place_nodes(2, [(0, 1, 1.0)])
+    >>> communities.tolist(), points.round().tolist()
+    ([0, 0], [[0.0, 0.0], [-8.0, 7.0]])
     """
     if not count:
-        return np.empty((0, 2))
+        return np.empty(0, np.int64), np.empty((0, 2))
     groups = _groups(count, edges)
     group_of = np.empty(count, np.int64)
     for number, group in enumerate(groups):
         group_of[group] = number
     sizes = 2 * _SPACING * np.sqrt([len(group) for group in groups]) + _GAP
-    middles = separate(_group_layout(len(groups), edges, group_of) * _SPACING, np.stack((sizes, sizes), axis=1))
+    middles = separate(_group_layout(len(groups), edges, group_of) * _GROUP_SPACING, np.stack((sizes, sizes), axis=1))
     points = np.empty((count, 2))
     for middle, group in zip(middles, groups, strict=True):
         points[group] = middle + _spiral(_SPACING * np.sqrt(np.arange(len(group))))
-    return points
+    return group_of, points
 
 
 def _groups(count: int, edges: Sequence[WeightedEdge]) -> list[list[int]]:

@@ -25,7 +25,6 @@ from remanence.schema import Entity, Link, Memory, Relation, Snapshot, Window, f
 
 MENTIONS, NEXT_TURN = "mentions", "next_turn"
 _MAX_SUGGESTIONS = 3
-"""How many similar names an error suggests."""
 _PROBE_LIMIT = 16
 """How many claims are read to see whether an entity has any relation."""
 
@@ -117,8 +116,8 @@ class GraphAtTime:
         """One number for each entity that is registered, or that a visible memory or a relation names."""
         return list(dict.fromkeys(map(self._entity_number, self.entities.list_name_numbers(None))))
 
-    def entities_by_memory(self) -> Iterator[list[int]]:
-        """The numbers of the entities that each visible memory mentions, memory by memory."""
+    def entities_by_row(self) -> Iterator[tuple[int, list[int]]]:
+        """Each visible memory that names anything, by its row, with the numbers of the entities that it mentions."""
         registry, position = self.index.registry, self.snapshot.position
         owners: dict[int, int] = {}  # of each name that always belonged to one entity
         for row, names in self.index.graph.mentions_by_row(self._rows):
@@ -129,7 +128,7 @@ class GraphAtTime:
                     if not registry.has_several_owners(name, position):
                         owners[name] = owner
                 found[owner] = None
-            yield list(found)
+            yield row, list(found)
 
     def stated_relations(self) -> Iterator[tuple[int, int]]:
         """The numbers of the two entities of each relation that was stated without a memory."""

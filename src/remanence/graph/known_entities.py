@@ -15,7 +15,7 @@ from remanence.errors import NotFound
 from remanence.index.index import Index
 from remanence.index.names.entity_registry import EntityRegistry, is_entity_id
 from remanence.schema import EPOCH, Entity, Snapshot
-from remanence.text.text import normalize_name
+from remanence.text.text import is_name, normalize_name
 
 if TYPE_CHECKING:
     from remanence.index.names.name_similarity import NameSimilarity
@@ -61,7 +61,8 @@ class KnownEntities:
             if registered or mentioned[number]:
                 by_entity.setdefault(entity, []).append(number)
             mentioned[number] = False
-        unregistered = np.flatnonzero(mentioned).tolist()
+        spellings = self.index.names.spellings
+        unregistered = [number for number in np.flatnonzero(mentioned).tolist() if is_name(spellings[number])]
         if kind is not None:
             unregistered = [number for number in unregistered if self.index.names.kinds[number] == kind]
         registered_first = [

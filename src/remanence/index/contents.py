@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from remanence.events import Emptied, Erased, Quarantined, Released, Remembered
+from remanence.events import Emptied, Erased, Quarantined, Released, Remembered, Restored
 from remanence.index.claims.relations import RelationIndex
 from remanence.index.graph.entity_graph import EntityGraph
 from remanence.index.index_file import IndexPart
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BATCH = 2_000
-"""Memories that are applied at a time."""
 
 
 class Applied(NamedTuple):
@@ -171,7 +170,7 @@ class IndexContents:
                 applied.blank.difference_update(entry.event.positions)
             elif isinstance(entry.event, Emptied):
                 applied.blank.clear()
-            if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released):
+            if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released | Restored):
                 self._apply_state(entry)
             elif isinstance(entry.event, Erased):
                 number = self.catalog.number(entry.event.memory)

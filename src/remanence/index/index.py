@@ -81,6 +81,10 @@ class Index(Projection):
             rows = (self.current_row(memory_id, position) for memory_id in ids)
             return self.readable_memories([row for row in rows if row is not None])
 
+    def shows(self, memory_id: str) -> bool:
+        """Whether there is such a memory, and it is not hidden now."""
+        return self.current_row(memory_id, self.catalog.position) is not None
+
     def latest_version(self, memory_id: str) -> Remembered | None:
         """The latest version of a memory; None if there is none, or it was erased."""
         with self.lock:

@@ -19,6 +19,7 @@ from remanence.events import (
     Ran,
     Released,
     Remembered,
+    Restored,
     Reversed,
     Served,
     Spent,
@@ -193,6 +194,11 @@ class Journal(SavedPart):
         elif isinstance(event, Released) and event.quarantine in self.quarantines:
             known = self.quarantines[event.quarantine]
             self.quarantines[event.quarantine] = known._replace(released=entry.position)
+        elif isinstance(event, Restored):
+            # Somebody has looked at it: its quarantine no longer concerns it.
+            for state in [state for state in self.quarantines.values() if event.memory in state.memories]:
+                others = tuple(memory for memory in state.memories if memory != event.memory)
+                self.quarantines[state.id] = state._replace(memories=others)
 
     def quarantine_of(self, version: Remembered) -> QuarantineState | None:
         """The quarantine that a version falls under by its source, its observer or its conversation."""
@@ -202,6 +208,15 @@ class Journal(SavedPart):
         names = {version.source, version.observed_by, None if turn is None else turn.conversation}
         active = (quarantine for quarantine in self.quarantines.values() if quarantine.released is None)
         return next((quarantine for quarantine in active if quarantine.source in names), None)
+
+    def quarantined_at(self, position: int) -> set[str]:
+        """The memories that were in a quarantine at a position."""
+        active = (
+            state
+            for state in self.quarantines.values()
+            if state.position <= position and (state.released is None or position < state.released)
+        )
+        return {memory for state in active for memory in state.memories}
 
     def is_quarantined(self, version: Remembered) -> bool:
         return self.quarantine_of(version) is not None

@@ -11,7 +11,6 @@ from typing import IO
 from uuid import uuid4
 
 _ATTEMPTS = 100
-"""How often the folder of a lock file is made, and the file opened, while another process removes it."""
 
 
 class ThreadLocks:

@@ -23,6 +23,7 @@ unread_turns.py         which turns of a chat no model has read, and when a job 
 
 Others:
 
+revise.py               corrections, ends and tags as new versions, and the version before again
 forget.py               forget, unforget, erase; which memories have expired
 quarantine.py           hiding everything that came from a source
 message_analysis.py     whether a message is worth storing, and whether it needs a recall

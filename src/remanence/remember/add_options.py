@@ -186,3 +186,30 @@ class TurnOptions(BaseModel):
     """How far its source is trusted: a level, or a number from 0 to 1."""
     meta: Meta = Field(default=None, validate_default=True)
     """Anything that can be written as JSON."""
+
+
+class Changes(BaseModel):
+    """What is to change in stored memories, by `Space.revise`. None is no change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: Text | None = None
+    """The corrected text."""
+    kind: MemoryKind | None = None
+    """The kind of memory."""
+    valid_from: When = None
+    """When it became true or happened."""
+    valid_until: When = None
+    """When it stopped being true."""
+    importance: Fraction | None = None
+    """0.3 minor, 0.6 moderate, 0.9 identity-defining."""
+    strength: Strength | None = None
+    """A factor of its decay score; 2 for what must not fade."""
+    expires_at: When = None
+    """From when on it is no longer recalled."""
+    tags: Tags | None = None
+    """The tags in place of those it has."""
+    add_tags: Tags = ()
+    """More tags."""
+    remove_tags: Tags = ()
+    """Tags that it is to lose."""

@@ -133,7 +133,8 @@ def _append_chunk(
                 entries += engine.append(transaction, space, extra, extra_at)
             if ended:
                 entries += engine.append(transaction, space, ended, extra_at)
-            if hidden := _quarantine_events(index, [version for _, version in new]):
+            corrected = {p.version.memory for p in prepared if p.is_revision and index.shows(p.version.memory)}
+            if hidden := _quarantine_events(index, [version for _, version in new if version.memory not in corrected]):
                 entries += engine.append(transaction, space, hidden, extra_at)
             if entries and vectors:
                 store_vectors(engine, transaction, space, new_vectors)

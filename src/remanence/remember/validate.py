@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
-from remanence.remember.add_options import AddOptions, TurnOptions
+from remanence.remember.add_options import AddOptions, Changes, TurnOptions
 
 _PERSON_ROLES = (None, "user", "human")
 _IGNORED_ROLES = ("system", "tool", "function", "developer")
@@ -21,6 +21,11 @@ Model = TypeVar("Model", bound=BaseModel)
 def parse_draft(fields: Mapping[str, Any]) -> AddOptions:
     """Check one memory; InvalidInput names the field, the value and the next step."""
     return _parse_model(AddOptions, fields)
+
+
+def parse_changes(fields: Mapping[str, Any]) -> Changes:
+    """Check what is to change in memories; None is left out."""
+    return _parse_model(Changes, {name: value for name, value in fields.items() if value is not None})
 
 
 def parse_turn(fields: Mapping[str, Any], *, row: int | None = None) -> TurnOptions:

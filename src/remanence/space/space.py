@@ -26,7 +26,7 @@ from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.job_facet import Jobs
-from remanence.space.removal import MemoryRemoval
+from remanence.space.revision import MemoryRevision
 from remanence.text.temporal import parse_moment
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class RememberOptions(TypedDict, total=False):
     progress: bool | Progress
 
 
-class Space(MemoryRemoval):
+class Space(MemoryRevision):
     """A space as it is now: everything that a `View` has, and writing."""
 
     def __init__(self, engine: Engine, name: str, *, worker: Worker | None = None, root: bool = False) -> None:

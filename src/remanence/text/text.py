@@ -104,7 +104,6 @@ _STEMS: dict[str, dict[str, str]] = {}
 """For each language a cache of the stems of words; "" for a stop word. Plain dicts: this is the most frequent
 look-up."""
 _MAX_STEMS = 400_000
-"""Words whose stems are kept in memory."""
 
 
 def split_words(text: str) -> list[str]:
@@ -314,3 +313,20 @@ def last_words(text: str, count: int) -> str:
 def text_hash(text: str) -> bytes:
     """A hash of sixteen bytes of exactly this text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+_MAX_NAME_WORDS = 8
+_SENTENCE_WORDS = 4
+_NAME_CHARACTER = re.compile(r"\w")
+
+
+@lru_cache(1 << 16)
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of something: not an emoji, and not a sentence.
+
+    >>> [is_name(text) for text in ("New York", "🍜", "C++", "Call me when you arrive.", "Yahoo!")]
+    [True, False, True, False, True]
+    """
+    words = len(text.split())
+    ends = text.rstrip("\"'”’)").endswith((".", "!", "?", "…"))
+    return bool(_NAME_CHARACTER.search(text)) and words <= _MAX_NAME_WORDS and not (ends and words > _SENTENCE_WORDS)

@@ -1,6 +1,7 @@
 """Operations on a whole space: statistics and pages, export and import, compaction.
 
 overview.py         the memories of a space by status, page by page, and their number
+browse.py           all memories as a table, filtered and sorted
 export_file.py      export as JSON lines
 export_okf.py       export as a bundle of the Open Knowledge Format
 import_file.py      import of such a file

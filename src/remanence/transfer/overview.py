@@ -5,29 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.graph.known_entities import KnownEntities
+from remanence.index.contents import IndexContents
 from remanence.index.index import Index
 from remanence.index.index_file import index_path
 from remanence.index.vectors.stores import folder_name
 from remanence.ports import Ledger
 from remanence.recall.show.recall_tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
-from remanence.recall.validity.superseded import replacement_row, unsuperseded_mask
+from remanence.recall.validity.superseded import replacement_row, rows_in_conflict, unsuperseded_mask
 from remanence.schema import HitUsage, Link, Memory, Relation, Snapshot, format_moment, from_micros
 from remanence.schema.display import data_frame, html_table
 
 if TYPE_CHECKING:
     import pandas
 
-MemoryStatus: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
+MemoryStatus: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "quarantined", "erased"]
 STATUSES: tuple[MemoryStatus, ...] = get_args(MemoryStatus)
-ListedStatus: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "promoted"]
+ListedStatus: TypeAlias = Literal[
+    "current", "superseded", "expired", "archived", "forgotten", "quarantined", "promoted"
+]
 """Which memories `memories` lists: those of a status, or the current ones that were promoted."""
 LISTED_STATUSES: tuple[ListedStatus, ...] = get_args(ListedStatus)
 PageStatus: TypeAlias = MemoryStatus | Literal["promoted", "unpromoted", "all"]
@@ -38,17 +42,16 @@ _DETAIL_COLUMNS = (
     *("relations", "links_out", "links_in"),
 )
 MAX_PAGE_SIZE = 1_000
-"""Memories of one page."""
-_CURRENT, _SUPERSEDED, _EXPIRED, _ARCHIVED, _FORGOTTEN, _ERASED = range(len(STATUSES))
+_CURRENT, _SUPERSEDED, _EXPIRED, _ARCHIVED, _FORGOTTEN, _QUARANTINED, _ERASED = range(len(STATUSES))
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryDetails:
     """A memory in its last version, with its status and what it is connected to.
 
-    `status` is "erased" (then `memory` is None), "forgotten", "archived" (by upkeep), "expired", "superseded"
-    (another memory replaces it, or all its claims have ended) or "current". `relations` are those that it is
-    evidence for. A forgotten or archived memory has no relations and no links. `promoted_at` is when upkeep promoted
+    `status` is "erased" (then `memory` is None), "forgotten", "quarantined" (with its source), "archived" (by upkeep),
+    "expired", "superseded" (another memory replaces it, or all its claims have ended) or "current". `relations` are
+    those that it is evidence for. A hidden memory has no relations and no links. `promoted_at` is when upkeep promoted
     it, `note` its file in the vault, if it has one. `usage` is how it was used; a view of the past has none.
     """
 
@@ -205,6 +208,22 @@ class Stats:
         return [(name, value) for name, value in rows if value]
 
 
+@dataclass(slots=True)
+class RowStates:
+    """The status of each memory at a position, from one moment until another, and which are in conflict, once asked."""
+
+    position: int
+    since: datetime
+    until: datetime
+    statuses: NDArray[np.int64]
+    in_conflict: NDArray[np.int64] | None = None
+
+
+_STATES: WeakKeyDictionary[IndexContents, RowStates] = WeakKeyDictionary()
+_LONGEST = timedelta(minutes=1)
+"""The longest time after which the states are read again: relations may end at a moment that no memory names."""
+
+
 class Overview:
     """All memories of one snapshot. To be used under the lock of the index."""
 
@@ -227,7 +246,7 @@ class Overview:
             mask = [catalog.ids[catalog.memory_of(row)] in promoted for row in current.tolist()]
             chosen: NDArray[np.int64] = current[np.array(mask, np.bool_) == (status == "promoted")]
             return chosen
-        rows: NDArray[np.int64] = self._rows[self._statuses(self._rows) == STATUSES.index(status)]
+        rows: NDArray[np.int64] = self._rows[self.all_statuses() == STATUSES.index(status)]
         return rows
 
     def get_many(self, ids: Sequence[str]) -> MemoryBatch:
@@ -240,7 +259,7 @@ class Overview:
             if number is None or row is None:
                 missing[memory_id] = "unknown"
             elif not self._snapshot.memory_mask[number]:
-                missing[memory_id] = STATUSES[self._statuses(np.array([row]))[0]]
+                missing[memory_id] = STATUSES[self.statuses(np.array([row]))[0]]
             else:
                 rows.append(row)
         return MemoryBatch(self._details(np.array(rows, np.int64)), missing)
@@ -248,7 +267,7 @@ class Overview:
     def stats(self, ledger: Ledger, space: str, **other: Any) -> Stats:
         """The numbers of the space; `other` are the fields that an index does not have."""
         index, snapshot, catalog = self._index, self._snapshot, self._catalog
-        statuses = self._statuses(self._rows)
+        statuses = self.all_statuses()
         counts = np.bincount(statuses, minlength=len(STATUSES)).tolist()
         versions = catalog.row_count(snapshot.position)
         jobs = [job.status for job in index.journal.jobs.values() if job.position <= snapshot.position]
@@ -273,13 +292,42 @@ class Overview:
         """The memories that are promoted, and when, in microseconds."""
         return self._index.usage.promotions(self._snapshot.position)
 
-    def _statuses(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def all_statuses(self) -> NDArray[np.int64]:
+        """The status of each of `rows("all")`, as its place in STATUSES."""
+        return self._states().statuses
+
+    def rows_in_conflict(self) -> NDArray[np.int64]:
+        """The visible rows that cannot hold together with another visible row."""
+        states = self._states()
+        if states.in_conflict is None:
+            states.in_conflict = np.array(rows_in_conflict(self._index, self._snapshot), np.int64)
+        return states.in_conflict
+
+    def _states(self) -> RowStates:
+        """What is kept of this snapshot for the next question: pages of a table are asked for one after the other."""
+        contents, snapshot = self._index.contents, self._snapshot
+        known = _STATES.get(contents)
+        if known is None or known.position != snapshot.position or not known.since <= snapshot.now < known.until:
+            until = self._catalog.times.next_change(snapshot.now) or snapshot.now + _LONGEST
+            known = RowStates(
+                snapshot.position, snapshot.now, min(until, snapshot.now + _LONGEST), self.statuses(self._rows)
+            )
+            _STATES[contents] = known
+        return known
+
+    def statuses(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The status of each row, as its place in STATUSES."""
         catalog, snapshot = self._catalog, self._snapshot
         visible = snapshot.row_mask[rows]
         expired = ~catalog.current_mask(rows, snapshot.position, snapshot.now)
         archived = catalog.rows_of_memories(catalog.archived_mask(snapshot.position))[rows]
         statuses = np.where(visible, np.where(expired, _EXPIRED, _CURRENT), np.where(archived, _ARCHIVED, _FORGOTTEN))
+        quarantined = [catalog.number(id_) for id_ in self._index.journal.quarantined_at(snapshot.position)]
+        if quarantined:
+            hidden = statuses == _FORGOTTEN
+            statuses[hidden & np.isin(catalog.numbers_of_rows(rows), [n for n in quarantined if n is not None])] = (
+                _QUARANTINED
+            )
         statuses[catalog.erased_mask(rows)] = _ERASED
         active = np.flatnonzero(statuses == _CURRENT)
         statuses[active[~unsuperseded_mask(self._index, rows[active], snapshot)]] = _SUPERSEDED
@@ -287,7 +335,7 @@ class Overview:
 
     def _details(self, rows: NDArray[np.int64]) -> tuple[MemoryDetails, ...]:
         index, snapshot, catalog = self._index, self._snapshot, self._catalog
-        statuses = dict(zip(rows.tolist(), self._statuses(rows).tolist(), strict=True))
+        statuses = dict(zip(rows.tolist(), self.statuses(rows).tolist(), strict=True))
         readable = [row for row, status in statuses.items() if status != _ERASED]
         memories = dict(zip(readable, index.memories(readable), strict=True))
         relations = index.relations.supported_by_rows([r for r in readable if snapshot.row_mask[r]], snapshot)

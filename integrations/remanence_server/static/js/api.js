@@ -69,7 +69,7 @@ function send(path, body, signal) {
 }
 
 /** Read by POST, as of the day that is shown. */
-export const ask = (path, body, signal) => send(path, asOf() ? { ...body, as_of: asOf() } : body, signal);
+export const ask = (path, body, signal) => send(path, asOf() ? { as_of: asOf(), ...body } : body, signal);
 /** Change something. */
 export const change = (path, body = {}) => send(path, body);
 

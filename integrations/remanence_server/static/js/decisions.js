@@ -16,6 +16,9 @@ export function onDecided(listener) {
   afterwards = listener;
 }
 
+/** Something was changed: the view shows itself again. */
+export const decided = () => afterwards();
+
 /** A button for a decision. It is off in the past, where nothing can be changed. */
 export function decisionButton(label, decision, attributes = {}) {
   const inPast = state.day !== null;

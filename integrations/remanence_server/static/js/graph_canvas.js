@@ -1,10 +1,11 @@
-// Drawing a graph on a canvas: nodes by importance, labels where there is room, edges on demand; zoom, pan, choose.
+// A graph on a canvas: a map with communities, or the rings around a node; zoom, pan, point, choose.
 
 import { placeLabels } from "./labels.js";
+import { findClusters, paintMap, visibleMap } from "./map_paint.js";
+import { kindColor } from "./palette.js";
 import { plain, predicate, shorten } from "./text.js";
 import { color, onThemeChange } from "./theme.js";
 
-const EDGES_SHOWN = 320; // a map with more nodes draws only the edges of the node that is pointed at
 const MAX_ZOOM = 6;
 const MAX_FIT = 4; // a map of few nodes is not drawn larger
 const MARGIN_HEIGHT = 120; // for what is above the canvas: the switches, the caption
@@ -18,30 +19,58 @@ function namedEdges(edges) {
 }
 
 export class GraphCanvas {
-  /** `onChoose(node)` is called when a node is clicked, `onPoint(node)` when it is pointed at. `over` are the elements above
-   * the canvas, where no label is drawn. */
-  constructor(canvas, { onChoose, onPoint, over = [] }) {
-    Object.assign(this, { canvas, onChoose, onPoint, over, nodes: [], edges: [], pointed: null, chosen: null, rings: false });
+  /** `onChoose(node)` is called when a node is clicked, `onCluster(cluster)` for a closed cluster, `onPoint` when one is
+   * pointed at. `over` are the elements above the canvas, where no label is drawn. */
+  constructor(canvas, { onChoose, onCluster, onPoint, over = [] }) {
+    Object.assign(this, { canvas, onChoose, onCluster, onPoint, over, nodes: [], edges: [], pointed: null, chosen: null, rings: false, found: null });
     this.context = canvas.getContext("2d");
     this.view = { x: 0, y: 0, zoom: 1 };
     this.listen();
     onThemeChange(() => this.draw());
   }
 
-  /** Show these nodes and edges. In `rings`, every edge and label is drawn. */
-  show(nodes, edges, { rings = false } = {}) {
-    Object.assign(this, { nodes, edges, rings, pointed: null });
+  /** Show the nodes around the first one, with every edge and label. */
+  showRings(nodes, edges) {
+    this.set(nodes, edges);
+    this.rings = true;
+  }
+
+  /** Show a map: the nodes have coordinates and communities. `open` are the communities whose nodes are drawn, `least` is the least weight of an edge. */
+  showMap(nodes, edges, { open, least, colorBy }) {
+    this.set(nodes, edges);
+    Object.assign(this, { rings: false, clusters: findClusters(nodes), open, least, colorBy });
+    this.visible = visibleMap(this);
+  }
+
+  set(nodes, edges) {
+    Object.assign(this, { nodes, edges, pointed: null, found: null });
     this.links = nodes.map(() => []);
     for (const edge of edges) {
       this.links[edge.source].push(edge);
       this.links[edge.target].push(edge);
     }
-    this.most = Math.max(1, ...nodes.map((node) => node.mentions ?? 1));
+    this.most = { mentions: Math.max(1, ...nodes.map((node) => node.mentions ?? 1)), weight: Math.max(1, ...edges.map((edge) => edge.weight ?? 1)) };
+  }
+
+  /** Change what is drawn of the map: open clusters, the least weight of an edge, colours, or which nodes are found. */
+  change(changes) {
+    Object.assign(this, changes);
+    this.visible = visibleMap(this);
+    this.draw();
   }
 
   radius(node) {
     if (this.rings) return node.place === 0 ? 11 : node.kind === "memory" ? 4 : 6;
-    return 2 + 9 * Math.sqrt((node.mentions ?? 1) / this.most);
+    return 2.5 + 9 * Math.sqrt((node.mentions ?? 1) / this.most.mentions);
+  }
+
+  /** How much larger nodes of a map are when it is near. */
+  nodeScale() {
+    return Math.min(1.6, Math.max(0.5, Math.sqrt(this.view.zoom)));
+  }
+
+  covered() {
+    return this.over.map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => ({ left: offsetLeft, right: offsetLeft + offsetWidth, top: offsetTop, bottom: offsetTop + offsetHeight }));
   }
 
   /** Zoom so that all nodes, or the densest part of a large map, fit. */
@@ -55,7 +84,7 @@ export class GraphCanvas {
     };
     const [left, right] = bounds(this.nodes.map((node) => node.x));
     const [top, bottom] = bounds(this.nodes.map((node) => node.y));
-    const margin = this.rings ? 150 : 90;
+    const margin = this.rings ? 150 : 110;
     const zoom = Math.min((width - margin) / (right - left + 1), (height - MARGIN_HEIGHT) / (bottom - top + 1), this.rings ? 1.25 : MAX_FIT);
     this.view = { x: (left + right) / 2, y: (top + bottom) / 2, zoom: Math.max(zoom, 0.02) };
     this.draw();
@@ -89,80 +118,65 @@ export class GraphCanvas {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     this.colors = Object.fromEntries(["ink", "soft", "line", "accent", "paper"].map((name) => [name, color(name)]));
-    const screen = this.nodes.map((node) => this.toScreen(node));
-    const focus = this.pointed ?? this.chosen;
-    const near = focus === null ? null : new Set([focus, ...this.links[focus].flatMap((edge) => [edge.source, edge.target])]);
-    this.paintEdges(screen, focus);
-    this.paintNodes(screen, focus, near, width, height);
-    this.paintLabels(screen, focus, near, width, height);
+    const started = performance.now();
+    if (this.rings) this.paintRings(width, height);
+    else if (this.nodes.length) paintMap(this, width, height);
+    canvas.dataset.milliseconds = (performance.now() - started).toFixed(1);
   }
 
-  paintEdges(screen, focus) {
+  paintRings(width, height) {
     const { context, colors } = this;
-    const all = this.rings || this.nodes.length <= EDGES_SHOWN;
-    const stroke = (edge, style, width, alpha) => {
+    const screen = this.nodes.map((node) => this.toScreen(node));
+    const focus = this.pointed ?? this.chosen;
+    const stroke = (edge, style, thickness, alpha) => {
       const [[x1, y1], [x2, y2]] = [screen[edge.source], screen[edge.target]];
       context.strokeStyle = style;
-      context.lineWidth = width;
+      context.lineWidth = thickness;
       context.globalAlpha = alpha;
       context.beginPath();
       context.moveTo(x1, y1);
-      const bend = (edge.bend ?? 0) + (this.rings ? 0 : 0.08);
+      const bend = edge.bend ?? 0;
       context.quadraticCurveTo((x1 + x2) / 2 - (y2 - y1) * bend, (y1 + y2) / 2 + (x2 - x1) * bend, x2, y2);
       context.stroke();
     };
-    if (all) for (const edge of this.edges) stroke(edge, colors.soft, this.rings ? 1 : Math.min(2.2, 0.5 + 0.25 * edge.weight), focus === null || this.rings ? 0.3 : 0.12);
-    if (focus !== null && !(this.rings && focus === 0)) for (const edge of this.links[focus]) stroke(edge, colors.accent, 1.4, 0.75);
+    for (const edge of this.edges) stroke(edge, colors.soft, 1, 0.3);
+    if (focus) for (const edge of this.links[focus]) stroke(edge, colors.accent, 1.4, 0.75);
     context.globalAlpha = 1;
-  }
-
-  paintNodes(screen, focus, near, width, height) {
-    const { context, colors } = this;
     this.nodes.forEach((node, place) => {
       const [x, y] = screen[place];
-      if (x < -20 || y < -20 || x > width + 20 || y > height + 20) return;
-      const radius = this.radius(node) * (this.rings ? 1 : Math.min(1.5, Math.max(0.55, Math.sqrt(this.view.zoom))));
-      context.globalAlpha = near && !near.has(place) && !this.rings ? 0.22 : 1;
+      const radius = this.radius(node);
       context.beginPath();
       if (node.kind === "memory") context.roundRect(x - radius, y - radius, 2 * radius, 2 * radius, 2);
       else context.arc(x, y, radius, 0, 2 * Math.PI);
-      const strong = place === focus || place === this.chosen || (this.rings && place === 0);
-      context.fillStyle = strong ? colors.accent : node.kind === "memory" ? colors.paper : colors.soft;
+      context.fillStyle = place === focus || place === 0 ? colors.accent : node.kind === "memory" ? colors.paper : kindColor(node.sort ?? "thing");
       context.fill();
       context.lineWidth = node.kind === "memory" ? 1.4 : 1;
       context.strokeStyle = node.kind === "memory" ? colors.soft : colors.paper;
       context.stroke();
     });
-    context.globalAlpha = 1;
+    this.paintRingLabels(screen, focus, width, height);
+    this.paintEdgeNames(screen);
   }
 
-  paintLabels(screen, focus, near, width, height) {
+  paintRingLabels(screen, focus, width, height) {
     const { context, colors } = this;
-    const order = [...this.nodes.keys()];
-    const wanted = near ? [...near, ...order.filter((place) => !near.has(place))] : order;
-    const labels = placeLabels(wanted, {
-      width, height, screen, context,
-      text: (place) => shorten(plain(this.nodes[place].label), this.rings && this.nodes[place].kind === "memory" ? 34 : 30),
-      font: (place) => this.font(place, focus),
-      below: (place) => this.radius(this.nodes[place]) + 3,
-      everywhere: this.rings || this.nodes.length <= EDGES_SHOWN,
-      covered: this.over.map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => ({ left: offsetLeft, right: offsetLeft + offsetWidth, top: offsetTop, bottom: offsetTop + offsetHeight })),
-      always: (place) => place === focus || (this.rings && place === 0),
+    const labels = placeLabels(focus ? [focus, ...this.nodes.keys()].filter((place, index) => index === 0 || place !== focus) : [...this.nodes.keys()], {
+      width, height, screen, context, everywhere: true, covered: this.covered(),
+      text: (place) => shorten(plain(this.nodes[place].label), this.nodes[place].kind === "memory" ? 34 : 30),
+      font: (place) => (place === 0 ? '500 17px "Source Serif 4", serif' : this.nodes[place].kind === "memory" ? "11.5px system-ui, sans-serif" : '14px "Source Serif 4", serif'),
+      below: (place) => this.radius(this.nodes[place]) + 3, always: (place) => place === focus || place === 0,
     });
     context.textAlign = "center";
     context.textBaseline = "top";
     context.lineJoin = "round";
     for (const { place, text, x, y, font } of labels) {
       context.font = font;
-      context.globalAlpha = near && !near.has(place) && !this.rings ? 0.25 : 1;
       context.strokeStyle = colors.paper;
       context.lineWidth = 3.5;
       context.strokeText(text, x, y);
       context.fillStyle = place === focus ? colors.accent : this.nodes[place].kind === "memory" ? colors.soft : colors.ink;
       context.fillText(text, x, y);
     }
-    context.globalAlpha = 1;
-    if (this.rings) this.paintEdgeNames(screen);
   }
 
   paintEdgeNames(screen) {
@@ -181,21 +195,24 @@ export class GraphCanvas {
     }
   }
 
-  font(place, focus) {
-    if (this.rings) return place === 0 ? '500 17px "Source Serif 4", serif' : this.nodes[place].kind === "memory" ? "11.5px system-ui, sans-serif" : '14px "Source Serif 4", serif';
-    const size = 11.5 + 6 * Math.sqrt((this.nodes[place].mentions ?? 1) / this.most);
-    return `${place === focus ? 600 : 400} ${size.toFixed(1)}px "Source Serif 4", serif`;
-  }
-
   nodeAt(x, y) {
     let best = null;
     let nearest = 18 * 18;
-    this.nodes.forEach((node, place) => {
+    for (const node of this.rings ? this.nodes : this.visible?.shown ?? []) {
       const [nx, ny] = this.toScreen(node);
       const distance = (nx - x) ** 2 + (ny - y) ** 2;
-      if (distance < nearest) [best, nearest] = [place, distance];
-    });
+      if (distance < nearest) [best, nearest] = [node.place, distance];
+    }
     return best;
+  }
+
+  /** The closed cluster at a point of the canvas. */
+  clusterAt(x, y) {
+    if (this.rings) return null;
+    return this.visible?.closed.find((cluster) => {
+      const [cx, cy] = this.toScreen(cluster);
+      return Math.hypot(cx - x, cy - y) <= Math.max(14, cluster.radius * this.view.zoom);
+    }) ?? null;
   }
 
   zoomBy(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
@@ -226,7 +243,12 @@ export class GraphCanvas {
     });
     canvas.addEventListener("pointermove", (event) => {
       const before = pointers.get(event.pointerId);
-      if (!before) return this.point(this.nodeAt(event.offsetX, event.offsetY));
+      if (!before) {
+        const place = this.nodeAt(event.offsetX, event.offsetY);
+        this.point(place);
+        if (place === null) canvas.dataset.pointing = this.clusterAt(event.offsetX, event.offsetY) ? "node" : "";
+        return undefined;
+      }
       const [dx, dy] = [event.offsetX - before[0], event.offsetY - before[1]];
       moved += Math.abs(dx) + Math.abs(dy);
       if (pointers.size === 2) this.pinch(pointers, event);
@@ -237,7 +259,10 @@ export class GraphCanvas {
     const up = (event) => {
       pointers.delete(event.pointerId);
       const place = this.nodeAt(event.offsetX, event.offsetY);
-      if (event.type === "pointerup" && moved < 6 && place !== null) this.onChoose(this.nodes[place]);
+      if (event.type !== "pointerup" || moved >= 6) return;
+      const cluster = place === null ? this.clusterAt(event.offsetX, event.offsetY) : null;
+      if (place !== null) this.onChoose(this.nodes[place]);
+      else if (cluster) this.onCluster(cluster);
     };
     canvas.addEventListener("pointerup", up);
     canvas.addEventListener("pointercancel", up);

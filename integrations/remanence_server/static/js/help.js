@@ -7,8 +7,12 @@ const KEYS = [
   ["/", "Go to the search field"],
   ["j k", "Next and previous item; so do the arrow keys"],
   ["Enter", "Open the item"],
-  ["1 … 5", "Search, Graph, Timeline, Review, Upkeep"],
+  ["1 … 9 0", "Overview, Search, Browse, Map, Timeline, Answers, Compare, Try it, Review, Upkeep"],
+  ["n", "Add a memory"],
+  ["e", "Correct the memory that is open"],
+  ["x", "Select the row in the table of memories"],
   ["[ ]", "To the day before or after on which something was learned"],
+  ["+ - 0", "On the map: closer, farther, all of it; the arrow keys move"],
   ["Esc", "Close what is open; then return to now"],
   ["?", "This help"],
 ];

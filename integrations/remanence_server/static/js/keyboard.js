@@ -2,12 +2,13 @@
 
 import { find, findAll } from "./dom.js";
 import { hasDialog } from "./dialogs.js";
+import { addMemory } from "./editing.js";
 import { showHelp } from "./help.js";
 import { go, parse, to, withParameters } from "./router.js";
 import { state } from "./state.js";
 import { showDay, stepDay } from "./timebar.js";
 
-const VIEWS = ["search", "graph", "timeline", "review", "upkeep"];
+const VIEWS = ["overview", "search", "browse", "graph", "timeline", "answers", "compare", "try", "review", "upkeep"];
 
 export function startKeyboard() {
   addEventListener("keydown", (event) => {
@@ -25,10 +26,21 @@ function handle(key, target) {
   if (key === "?") return showHelp();
   if (key === "[") return stepDay(-1) ?? true;
   if (key === "]") return stepDay(1) ?? true;
-  if (/^[1-5]$/.test(key)) return go(to(VIEWS[key - 1])) ?? true;
+  if (/^[0-9]$/.test(key)) return go(to(VIEWS[(Number(key) + 9) % 10])) ?? true;
+  if (key === "n") return addMemory() && true;
+  if (key === "e") return press("[data-key=correct]");
+  if (key === "x") return press("[data-select]", target.closest("tr"));
   if (key === "j" || (key === "ArrowDown" && target.closest("[data-item]"))) return moveFocus(1);
   if (key === "k" || (key === "ArrowUp" && target.closest("[data-item]"))) return moveFocus(-1);
   return false;
+}
+
+/** Press what the page has for a key; false if it has nothing. */
+function press(selector, root = document) {
+  const button = root && find(selector, root);
+  if (!button || button.disabled) return false;
+  button.click();
+  return true;
 }
 
 async function focusSearch() {

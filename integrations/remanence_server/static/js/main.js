@@ -1,26 +1,37 @@
 // Starts the page: the space, the views by address, the panel, live changes.
 
+import { renderAnswers } from "./answers_view.js";
 import { debounce, find, findAll, h, replace } from "./dom.js";
 import { onTokenNeeded, readNow } from "./api.js";
+import { renderBrowse } from "./browse_view.js";
+import { renderCompare } from "./compare_view.js";
 import { askForToken } from "./dialogs.js";
 import { onDecided } from "./decisions.js";
+import { addMemory } from "./editing.js";
 import { startImport } from "./file_import.js";
 import { renderGraph } from "./graph_view.js";
 import { startKeyboard } from "./keyboard.js";
 import { follow } from "./live.js";
 import { announce, showError } from "./notices.js";
+import { renderOverview } from "./overview_view.js";
 import { renderPanel } from "./panel.js";
 import { go, parse, to, withParameters } from "./router.js";
 import { renderReview } from "./review_view.js";
-import { memoryArrived, renderSearch } from "./search_view.js";
+import { memoryArrived } from "./recent.js";
+import { renderSearch } from "./search_view.js";
 import { keepToken, state, update } from "./state.js";
-import { shorten } from "./text.js";
+import { capital, shorten } from "./text.js";
 import { startTheme } from "./theme.js";
 import { loadDays, startTimebar } from "./timebar.js";
 import { renderTimeline } from "./timeline_view.js";
+import { renderTry } from "./try_view.js";
 import { renderUpkeep } from "./upkeep_view.js";
 
-const VIEWS = { search: renderSearch, graph: renderGraph, timeline: renderTimeline, review: renderReview, upkeep: renderUpkeep };
+const VIEWS = {
+  overview: renderOverview, search: renderSearch, browse: renderBrowse, graph: renderGraph, timeline: renderTimeline,
+  answers: renderAnswers, compare: renderCompare, try: renderTry, review: renderReview, upkeep: renderUpkeep,
+};
+const TITLES = { graph: "Map", try: "Try it" };
 let shown = { view: "", key: "" };
 let rendering = null;
 
@@ -32,11 +43,14 @@ async function show({ again = false } = {}) {
   const spaceChanged = space !== state.space;
   update({ day: own.day ?? null, space });
   if (spaceChanged) await enterSpace();
-  const view = VIEWS[route.view] ? route.view : "search";
+  const view = VIEWS[route.view] ? route.view : "overview";
   const key = JSON.stringify([view, route.thing, own, state.space]);
   for (const link of findAll(".masthead nav a")) {
     link.href = to(link.dataset.view);
-    if (link.dataset.view === view) link.setAttribute("aria-current", "page");
+    if (link.dataset.view === view) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
     else link.removeAttribute("aria-current");
   }
   if (again || key !== shown.key) {
@@ -46,7 +60,7 @@ async function show({ again = false } = {}) {
     rendering = new AbortController();
     const main = find("#main");
     main.className = view === "graph" ? "full" : "";
-    document.title = `${view[0].toUpperCase()}${view.slice(1)} · Remanence`;
+    document.title = `${TITLES[view] ?? capital(view)} · Remanence`;
     const drawn = VIEWS[view](main, { ...route, view }, rendering.signal);
     if (!sameView && document.activeElement === document.body) main.focus({ preventScroll: true });
     drawn.catch((error) => showError(main, error));
@@ -84,6 +98,7 @@ async function start() {
   startKeyboard();
   onDecided(() => show({ again: true }));
   startImport(() => show({ again: true }));
+  find("#add-button").addEventListener("click", addMemory);
   find("[data-skip]").addEventListener("click", (event) => {
     event.preventDefault();
     find("#main").focus();

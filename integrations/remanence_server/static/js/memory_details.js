@@ -3,8 +3,11 @@
 import { h } from "./dom.js";
 import { ask, read } from "./api.js";
 import { decisionButton } from "./decisions.js";
+import { correctMemory, endMemory, eraseMemories, pinMemories, tagMemories } from "./editing.js";
+import { kindName, STATUS_NAMES } from "./filters.js";
 import { historyList } from "./history_list.js";
 import { to, withParameters } from "./router.js";
+import { shownNow, state } from "./state.js";
 import { count, data, moment, predicate, shorten, windowText } from "./text.js";
 
 const LINKS = {
@@ -22,28 +25,41 @@ export async function memoryDetails(id, signal) {
   const details = batch.items[0] ?? null;
   const memory = details?.memory ?? history.items.map((each) => each.memory).findLast(Boolean);
   const status = details?.status ?? batch.missing[id] ?? "unknown";
-  if (!memory) return [h("h2", { tabindex: -1 }, "A memory that cannot be shown"), h("p", { class: "lede" }, `Its status is “${status}”.`), historyList(history.items)];
+  if (!memory) return [h("h2", { tabindex: -1 }, "A memory that cannot be shown"), h("p", { class: "lede" }, `It is ${STATUS_NAMES[status] ?? status}.`), historyList(history.items)];
   const pairs = status === "current" ? await disagreements(id, signal) : [];
   const texts = details ? await linkedTexts(details, signal) : new Map();
   return [
     h("h2", { tabindex: -1, class: memory.text.length > LONG ? "long" : null }, data(memory.text)),
-    h("p", { class: "meta" }, h("span", { class: status === "current" ? null : "badge" }, status), h("span", {}, memory.kind), details && details.versions > 1 && h("span", {}, count(details.versions, "version"))),
+    h("p", { class: "meta" }, h("span", { class: status === "current" ? null : "badge" }, statusText(memory, status)), h("span", {}, kindName(memory.kind)), memory.strength >= 2 && h("span", {}, "pinned"), details && details.versions > 1 && h("span", {}, count(details.versions, "version"))),
     actions(memory, status),
     facts(memory, details),
     details?.superseded_by && section("Replaced by", linked(details.superseded_by, texts)),
     pairs.length > 0 && section("Disagreements", h("ul", { class: "plain-list" }, pairs.map((pair) => disagreement(memory, pair)))),
     details?.relations.length > 0 && section("States", h("ul", { class: "plain-list" }, details.relations.map(relationRow))),
     links(details, texts),
-    section("History", historyList(history.items)),
+    section("Versions and history", historyList(history.items)),
   ];
 }
 
 function actions(memory, status) {
-  const hidden = status === "forgotten" || status === "archived";
+  const hidden = ["forgotten", "archived", "quarantined"].includes(status);
   if (status === "erased" || status === "unknown") return null;
+  const button = (label, action, attributes = {}) => h("button", { type: "button", disabled: state.day !== null, title: state.day === null ? null : "Nothing can be changed in the past", ...attributes, on: { click: () => action(memory) } }, label);
   return h("div", { class: "actions" },
-    hidden ? decisionButton("Restore", { action: "restore", memory: memory.id }) : decisionButton("Forget", { action: "forget", memory: memory.id }),
-    h("a", { class: "faint", href: to("timeline", memory.id, { memory: memory.id }) }, "Timeline"));
+    hidden && decisionButton(status === "quarantined" ? "Release from quarantine" : "Restore", { action: "restore", memory: memory.id }),
+    !hidden && [
+      button("Correct", correctMemory, { "data-key": "correct" }), button("No longer true", endMemory),
+      button(memory.strength >= 2 ? "Unpin" : "Pin", () => pinMemories([memory], memory.strength < 2)), button("Tag", () => tagMemories([memory])),
+      decisionButton("Forget", { action: "forget", memory: memory.id })],
+    button("Erase", () => eraseMemories([memory])),
+    h("a", { class: "faint", href: to("timeline", memory.id, { memory: memory.id }) }, "Timeline"),
+    h("a", { class: "faint", href: to("answers", null, { about: memory.id }) }, "Who was told"));
+}
+
+/** Its status in words, with what "current" does not say: that a state has ended. */
+export function statusText(memory, status) {
+  const ended = status === "current" && memory.valid_until && memory.kind !== "episode" && Date.parse(memory.valid_until) <= shownNow();
+  return ended ? "no longer true" : STATUS_NAMES[status] ?? status;
 }
 
 function facts(memory, details) {
@@ -53,13 +69,14 @@ function facts(memory, details) {
     ["Told", moment(memory.told_at)],
     ["Recorded", moment(memory.recorded_at)],
     ["Revised", memory.revised_at > memory.recorded_at && moment(memory.revised_at)],
-    ["Source", memory.source && data(memory.source)],
+    ["Source", memory.source && h("a", { href: to("browse", null, { source: memory.source }) }, data(memory.source))],
     ["Said in", memory.turn && [data(memory.turn.conversation), `, turn ${memory.turn.number}`]],
     ["By", (memory.speaker || memory.observed_by) && data(memory.speaker ?? memory.observed_by)],
     ["Trust", memory.trust < 1 && memory.trust.toFixed(2)],
     ["Importance", memory.importance.toFixed(2)],
     ["Confidence", memory.confidence < 1 && memory.confidence.toFixed(2)],
     ["Expires", memory.expires_at && moment(memory.expires_at)],
+    ["Tags", memory.tags.length > 0 && memory.tags.map((tag, place) => [place > 0 && ", ", h("a", { href: to("browse", null, { tag }) }, data(tag))])],
     ["Names", memory.entities.length > 0 && memory.entities.map((name, place) => [place > 0 && ", ", h("a", { href: withParameters({ memory: null, entity: name }) }, data(name))])],
     ["Used", usage && `${usage.uses ? count(usage.uses, "time") : "never"}; decayed to ${usage.decay_score.toFixed(2)}`],
     ["Key", memory.key && data(memory.key)],

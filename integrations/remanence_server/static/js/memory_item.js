@@ -44,7 +44,7 @@ export function hitItem(hit, scale) {
       evidenceRows(hit.evidence, scale)));
 }
 
-function evidenceRows(evidence, scale) {
+export function evidenceRows(evidence, scale) {
   const rows = [...evidence].sort((a, b) => b.share - a.share);
   return h("ul", { class: "signals", "aria-label": "Why it was found" }, rows.map((each) => {
     const bar = h("span", { class: "bar", "aria-hidden": "true" }, h("span", {}));

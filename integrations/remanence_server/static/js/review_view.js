@@ -1,20 +1,23 @@
 // What waits for a person: conflicts, names that may be one, memories about to fade, and what was forgotten.
 
 import { h, replace } from "./dom.js";
-import { read, readNow } from "./api.js";
-import { decisionButton, decisionList, keepButton } from "./decisions.js";
+import { change, read, readNow } from "./api.js";
+import { decided, decisionButton, decisionList, keepButton } from "./decisions.js";
+import { closing, openDialog } from "./dialogs.js";
 import { memoryItem, metaLine } from "./memory_item.js";
-import { showError } from "./notices.js";
-import { withParameters } from "./router.js";
+import { attempt, notice, showError } from "./notices.js";
+import { to, withParameters } from "./router.js";
 import { state } from "./state.js";
-import { count, data, predicate } from "./text.js";
+import { count, data, moment, predicate } from "./text.js";
 
 const AT_RISK = 12;
+const HELD = 20;
 const URGENT = 0.35;
 
 export async function renderReview(main, route, signal) {
   const parts = [
     part("conflicts", "Conflicts", "Memories that cannot both hold. Choose the one that does; the other stays in the past.", conflicts),
+    part("quarantine", "Quarantine", "Sources whose memories are hidden, also what comes from them later. Release a whole source, or single memories.", quarantines),
     part("merges", "One or two?", "Names so alike that they may mean the same. Nothing is merged by itself.", proposals),
     part("risk", "About to fade", "Used little for so long that upkeep would soon hide them.", atRisk),
     part("forgotten", "Forgotten", "Hidden from questions about now. Everything here can come back.", forgotten),
@@ -77,6 +80,31 @@ function meter(score) {
   const bar = h("span", { class: "meter", "aria-hidden": "true" }, h("span", {}));
   bar.firstChild.style.width = `${Math.min(1, score / URGENT) * 100}%`;
   return bar;
+}
+
+async function quarantines(signal) {
+  if (state.day !== null) return h("p", { class: "empty" }, "What is in quarantine is known for now only.");
+  const { items } = await readNow("/quarantines", {}, signal);
+  const active = items.filter((each) => !each.released);
+  if (!active.length) return h("p", { class: "empty" }, "No source is in quarantine.");
+  return h("ol", { class: "items" }, active.map((each) => h("li", { class: "quarantine" },
+    h("p", { class: "two-names" }, data(each.source), each.why && h("span", { class: "faint" }, ": ", data(each.why))),
+    h("p", { class: "meta" }, h("span", {}, `${count(each.memories.length, "memory", "memories")} hidden`), each.since && h("span", {}, `since ${moment(each.since)}`)),
+    each.memories.length > 0 && h("details", {}, h("summary", {}, "Look at them"), h("ul", { class: "plain-list" }, each.memories.slice(0, HELD).map((memory) => h("li", {}, h("a", { href: withParameters({ memory: memory.id, entity: null }), "data-item": memory.id }, data(memory.text))))),
+      each.memories.length > HELD && h("p", {}, h("a", { href: to("browse", null, { status: "quarantined" }) }, `All ${each.memories.length.toLocaleString("en")} in Browse`))),
+    h("div", { class: "actions" }, releaseButton(each)))));
+}
+
+function releaseButton({ id, source, memories }) {
+  const release = async () => {
+    const answer = await openDialog("Preview of a change", h("h2", {}, "Release ", data(source), " from quarantine"),
+      h("ul", { class: "effects" }, h("li", {}, `${count(memories.length, "memory is", "memories are")} visible again, and what comes from this source later too.`), h("li", {}, "The source can be put into quarantine again.")),
+      h("div", { class: "buttons" }, closing("", "Cancel"), closing("yes", "Release", { class: "primary", autofocus: true })));
+    if (answer !== "yes" || !(await attempt(() => change(`/quarantines/${id}/release`)))) return;
+    notice(["Released: ", data(source)], { label: "Undo", action: async () => (await attempt(() => change("/quarantines", { source, why: "undone by hand" }))) && decided() });
+    decided();
+  };
+  return h("button", { type: "button", on: { click: release } }, "Release the source");
 }
 
 async function forgotten(signal) {

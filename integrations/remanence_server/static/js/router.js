@@ -3,7 +3,7 @@
 export function parse(hash = location.hash) {
   const [, path, query = ""] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash);
   const [view = "", ...rest] = path.split("/").map(decodeURIComponent);
-  return { view: view || "search", thing: rest.join("/") || null, parameters: Object.fromEntries(new URLSearchParams(query)) };
+  return { view: view || "overview", thing: rest.join("/") || null, parameters: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 export function format({ view, thing = null, parameters = {} }) {

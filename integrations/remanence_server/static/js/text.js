@@ -47,6 +47,9 @@ export function day(iso) {
   return `${moment.getUTCDate()} ${MONTHS[moment.getUTCMonth()]} ${moment.getUTCFullYear()}`;
 }
 
+/** "3 May 2026", the month in three letters. */
+export const shortDay = (iso) => day(iso).replace(/([A-Z][a-z]{2})[a-z]+/, "$1");
+
 export function shortMonth(date) {
   const name = MONTHS[date.getUTCMonth()].slice(0, 3);
   return date.getUTCMonth() === 0 ? String(date.getUTCFullYear()) : name;

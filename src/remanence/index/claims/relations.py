@@ -47,9 +47,7 @@ __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
 _MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
 _LARGER_LIMIT = 4
-"""How many times the wanted claims are resolved, as some of them do not hold."""
 _MAX_DISAGREEMENTS = 64
-"""With how many other claims, the newest, one is compared."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -260,6 +258,11 @@ class RelationIndex(Claims):
 
     def declared_single_valued(self, predicate: str, position: int) -> bool | None:
         return self._predicates.declared_single_valued(normalize_predicate(predicate), position)
+
+    def has_one_value(self, predicate: str, position: int) -> bool:
+        """Whether a subject has one value of a predicate at a time."""
+        rule = self._predicates.rule(normalize_predicate(predicate), position)
+        return rule.single_valued and not rule.keyed_by_object
 
     def inverse(self, predicate: str, position: int) -> str | None:
         rule = self._predicates.rule(normalize_predicate(predicate), position)

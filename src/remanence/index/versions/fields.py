@@ -189,7 +189,38 @@ class RowFields(SavedPart):
                     number = self._values.intern(text)
             self._metadata.append((row, self._field_names.intern(name), number))
 
+    def count_sources(self, rows: NDArray[np.int64]) -> dict[str, int]:
+        """How many of these rows come from each source; conversations are the source of their turns."""
+        return _counts(self._source.values[rows], self._source_names)
+
+    def count_speakers(self, rows: NDArray[np.int64]) -> dict[str, int]:
+        """How many of these rows each person said or saw."""
+        return _counts(self._speaker.values[rows], self._speaker_names)
+
+    def source_ranks(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of the source of each row in the alphabet; rows without one come last."""
+        return _ranks(self._source.values[rows], self._source_names)
+
+    def speaker_ranks(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of the speaker of each row in the alphabet; rows without one come last."""
+        return _ranks(self._speaker.values[rows], self._speaker_names)
+
     @staticmethod
     def _numbers(names: Interner[str], wanted: Collection[str]) -> set[int]:
         found = (names.number(name) for name in wanted)
         return {number for number in found if number is not None}
+
+
+def _counts(numbers: NDArray[np.int32], names: Interner[str]) -> dict[str, int]:
+    """How often each name occurs, the most frequent first."""
+    counts = np.bincount(numbers[numbers != _NONE], minlength=len(names))
+    order = np.argsort(-counts, kind="stable").tolist()
+    return {names.values[number]: int(counts[number]) for number in order if counts[number]}
+
+
+def _ranks(numbers: NDArray[np.int32], names: Interner[str]) -> NDArray[np.int64]:
+    order = sorted(range(len(names)), key=lambda number: names.values[number].casefold())
+    rank_of = np.empty(len(names) + 1, np.int64)
+    rank_of[order] = np.arange(len(names))
+    rank_of[_NONE] = len(names)
+    return rank_of[numbers]

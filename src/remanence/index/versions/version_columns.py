@@ -71,6 +71,11 @@ class VersionTimes(SavedPart):
         """The time of each row that is a chat turn; OPEN_START for others."""
         return self._said.values[rows]
 
+    def told(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When each of these rows was told: for chat turns the time of the turn, for others when they were recorded."""
+        said = self._said.values[rows]
+        return np.where(said == OPEN_START, self._recorded.values[rows], said)
+
     def mask_started_by(self, moment: datetime, text_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The rows that begin at a moment or earlier. Those without a date begin when their text was recorded, which is
         that of `text_rows`."""
@@ -83,8 +88,7 @@ class VersionTimes(SavedPart):
     def mask_stated_since(self, moment: datetime) -> NDArray[np.bool_]:
         """The rows that were told at this moment or later: for chat turns the time of the turn, for others when they
         were recorded."""
-        stated_at = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
-        mask: NDArray[np.bool_] = stated_at >= micros(moment)
+        mask: NDArray[np.bool_] = self.told(np.arange(len(self._said))) >= micros(moment)
         return mask
 
     @property
@@ -95,6 +99,13 @@ class VersionTimes(SavedPart):
     def unexpired_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
         """Which of these rows have not expired."""
         return self._expires.values[rows] > micros(now)
+
+    def next_change(self, now: datetime) -> datetime | None:
+        """The next moment at which a row begins or ends to be valid, or expires; None if there is none."""
+        moment = micros(now)
+        ends = (self._valid_from.values, self._valid_until.values, self._expires.values)
+        later = min(int(values.min(where=values > moment, initial=OPEN_END)) for values in ends)
+        return None if later >= OPEN_END else from_micros(later)
 
     def ended_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
         """Which of these rows are no chat turns and were valid until an earlier moment."""
@@ -143,6 +154,13 @@ class RowAttributes(SavedPart):
     def count_kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
         counts = np.bincount(self._kind.values[rows], minlength=len(MEMORY_KINDS)).tolist()
         return {kind: count for kind, count in zip(MEMORY_KINDS, counts, strict=True) if count}
+
+    def count_tags(self, rows: NDArray[np.int64]) -> dict[str, int]:
+        """How many of these rows have each tag, the most frequent first."""
+        among = np.zeros(len(self._kind), np.bool_)
+        among[rows] = True
+        counts = {tag: int(among[tagged.values].sum()) for tag, tagged in self._tags.items()}
+        return {tag: count for tag, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])) if count}
 
     def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         return self._importance.values[rows]

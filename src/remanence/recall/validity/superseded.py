@@ -95,6 +95,18 @@ def pairs_that_disagree(
     ]
 
 
+def rows_in_conflict(index: Index, snapshot: Snapshot) -> list[int]:
+    """The visible rows that cannot hold together with another visible row."""
+    return [
+        row
+        for row in np.flatnonzero(snapshot.row_mask).tolist()
+        if not is_isolated(index, row)
+        and any(
+            kind == "conflict" and snapshot.row_mask[other] for other, kind, _ in disagreeing_rows(index, row, snapshot)
+        )
+    ]
+
+
 def disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
     """The rows that disagree with this one, by links and by claims."""
     if index.links.is_empty:

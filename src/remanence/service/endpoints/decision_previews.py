@@ -14,7 +14,7 @@ from remanence.graph.graph_at_time import GraphAtTime
 from remanence.graph.known_entities import KnownEntities
 from remanence.index.index import Index
 from remanence.recall.validity.superseded import unsuperseded_mask
-from remanence.schema import Entity, Memory, Snapshot
+from remanence.schema import Entity, Memory, Relation, Snapshot, Triple
 from remanence.space.space import Space
 from remanence.text.text import pluralize, truncate
 
@@ -36,12 +36,22 @@ def preview_forget(space: Space, memory: str) -> DecisionPreview:
     if details is None or details.memory is None:
         raise InvalidInput(f"memory {memory!r} is not visible, so it cannot be forgotten. It may be forgotten already.")
     effects = ["No question about now finds it any more. Views of earlier days still show it."]
-    alone = [str(relation) for relation in details.relations if set(relation.evidence) <= {memory}]
-    shared = [str(relation) for relation in details.relations if not set(relation.evidence) <= {memory}]
+    alone = [statement(relation) for relation in details.relations if set(relation.evidence) <= {memory}]
+    shared = [statement(relation) for relation in details.relations if not set(relation.evidence) <= {memory}]
     effects += [f"No longer known, as nothing else states it: {statement}." for statement in alone[:_MAX_SHOWN]]
     effects += [f"Still known from other memories: {statement}." for statement in shared[:_MAX_SHOWN]]
     effects += [f"Holds again: {_quote(revived)}." for revived in _memories_made_current(space, memory)[:_MAX_SHOWN]]
     return DecisionPreview(f"Forget {_quote(details.memory)}", tuple(effects))
+
+
+def statement(claim: Relation | Triple) -> str:
+    """A claim as a sentence.
+
+    >>> statement(Triple("Ana", "lives_in", "Porto"))
+    'Ana lives in Porto'
+    """
+    words = f"{claim.subject} {claim.predicate.replace('_', ' ')} {claim.object}"
+    return f"{words} ({claim.valid})" if isinstance(claim, Relation) and claim.valid.has_bound else words
 
 
 def preview_restore(space: Space, memory: str) -> DecisionPreview:
@@ -51,7 +61,7 @@ def preview_restore(space: Space, memory: str) -> DecisionPreview:
         if index.catalog.hidden.is_visible(number, index.catalog.position):
             raise InvalidInput(f"memory {memory!r} is neither forgotten nor archived, so there is nothing to restore.")
         [found] = index.memories(index.catalog.rows_of(number)[-1:])
-        claims = [str(triple) for triple in found.triples]
+        claims = [statement(triple) for triple in found.triples]
     effects = ["Questions find it again, and upkeep lets it decay as before."]
     effects += [f"It states again: {claim}." for claim in claims[:_MAX_SHOWN]]
     return DecisionPreview(f"Restore {_quote(found)}", tuple(effects))

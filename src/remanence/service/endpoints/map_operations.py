@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
-from remanence.graph.entity_map import EntityMap, place_nodes
 from remanence.schema import Memory
-from remanence.service.operation import operation
+from remanence.service.operation import method_operation, operation
 from remanence.service.requests import PageSize
-from remanence.space.facets.graph_view import GraphView
+from remanence.space.facets.graph_facet import GraphView
 from remanence.space.space import Space
 from remanence.space.view import View
-
-_PLACED_FROM = 800
-"""A browser orders as many nodes by forces within a second."""
-_MAX_LAYOUTS = 16
 
 
 @dataclass(frozen=True)
@@ -39,27 +33,10 @@ class Days:
     now: datetime
 
 
-@operation("GET", "/graph/map", method=GraphView.entity_map, slow=True)
-def entity_map(view: View, *, limit: Annotated[int, Field(ge=1, le=10_000)] = 5_000) -> EntityMap:
-    """List the entities, the most important first, and which of them belong together.
-
-    With more than 800 entities, `coordinates` has x and y of each.
-    """
-    entities_and_edges = view.graph.entity_map(limit=limit)
-    if len(entities_and_edges.nodes) <= _PLACED_FROM:
-        return entities_and_edges
-    edges = np.array([(edge.source, edge.target, edge.weight) for edge in entities_and_edges.edges], np.int64).reshape(
-        -1, 3
-    )
-    return replace(entities_and_edges, coordinates=_coordinates(len(entities_and_edges.nodes), edges.tobytes()))
-
-
-@lru_cache(_MAX_LAYOUTS)
-def _coordinates(count: int, edges: bytes) -> tuple[tuple[float, float], ...]:
-    """Coordinates of the nodes of a map, cached by edges. The cache contains no text."""
-    triples = np.frombuffer(edges, np.int64).reshape(-1, 3).tolist()
-    points = place_nodes(count, [(source, target, weight) for source, target, weight in triples])
-    return tuple([(x, y) for x, y in points.round(1).tolist()])
+entity_map = method_operation(
+    "GET", "/graph/map", GraphView.entity_map, slow=True, limit=Annotated[int, Field(ge=1, le=10_000)]
+)
+activity = method_operation("GET", "/activity", GraphView.activity, slow=True)
 
 
 @operation("GET", "/days")

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
+from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.engine.rebuilding import check_index, rebuild_collection
-from remanence.index.engine.row_filter import RowFilter
+from remanence.index.engine.row_filter import RecallOptions, RowFilter, row_filter
+from remanence.index.memory_cache import retry_if_erased
 from remanence.remember import remember
 from remanence.schema import Memory
 from remanence.space.facets.facet import Facet, MemoryListing
 from remanence.text.temporal import parse_moment
+from remanence.transfer.browse import (
+    ORDERS,
+    BrowseFilter,
+    BrowseOrder,
+    FilterValues,
+    MemoryTable,
+    browse,
+    filter_values,
+)
 from remanence.transfer.compaction import CompactionReport, compact
 from remanence.transfer.export_file import TransferReport, export
-from remanence.transfer.overview import ListedStatus, Stats, space_disk_usage
+from remanence.transfer.overview import MAX_PAGE_SIZE, STATUSES, ListedStatus, MemoryStatus, Stats, space_disk_usage
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -61,6 +72,106 @@ class AdminView(Facet):
         return self._read_overview(lambda overview: overview.stats(engine.ledger, self._space, **about))
 
     astats = in_thread(stats)
+
+    def browse(
+        self,
+        status: MemoryStatus | Sequence[MemoryStatus] | None = None,
+        *,
+        kinds: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
+        speaker: str | Sequence[str] | None = None,
+        conversation: str | Sequence[str] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        min_trust: str | float | None = None,
+        max_trust: str | float | None = None,
+        in_conflict: bool | None = None,
+        order: BrowseOrder = "told",
+        ascending: bool = False,
+        offset: int = 0,
+        limit: int = 50,
+    ) -> MemoryTable:
+        """A page of all memories as a table, hidden ones too: filtered, and sorted.
+
+        Args:
+            status: Only memories of this status, or of one of several: "current", "superseded", "expired", "archived",
+                "forgotten", "quarantined". None lists all that are not erased.
+            kinds: Only memories of these kinds. This and the following filters are as for `recall`.
+            tags: Only memories with all of these tags.
+            source: Only what comes from this source, or one of several.
+            speaker: Only what this person said or saw, or one of several.
+            conversation: Only turns of this conversation, or of one of several, and facts found in them.
+            meta: Only memories whose `meta` match.
+            since: Only memories told at this moment or later.
+            until: Only memories told before this moment.
+            min_trust: Only memories that are trusted this far.
+            max_trust: Only memories that are trusted less than this.
+            in_conflict: True for only those that cannot hold together with another one, False for only the others.
+            order: By what to sort: "told", "recorded", "importance", "trust", "kind", "source" or "speaker".
+            ascending: Whether the lowest comes first. Of equal ones, the newest does.
+            offset: How many to leave out at the beginning.
+            limit: How many to return at most, up to 1,000.
+
+        Returns:
+            The page, and how many memories match.
+
+        Raises:
+            InvalidInput: An argument is not valid; the message names it.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice drinks tea.", tags="food", now="2026-05-01")
+            ...     space.forget(space.add("Alice drinks coffee.", tags="food", now="2026-05-02"))
+            ...     [(row.memory.text, row.status) for row in space.admin.browse(tags="food")]
+            [('Alice drinks coffee.', 'forgotten'), ('Alice drinks tea.', 'current')]
+        """
+        now, trust = self._now(), self._engine.trust
+        if order not in ORDERS:
+            raise InvalidInput(f"order={order!r} is none of {', '.join(ORDERS)}.")
+        if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+            raise InvalidInput(f"offset={offset!r} is not a whole number from 0 on.")
+        options = RecallOptions(
+            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta, since=since
+        )
+        filters = BrowseFilter(
+            rows=row_filter(options, now, None if min_trust is None else trust.level(min_trust, "min_trust")),
+            statuses=inputs.check_names_among(status, STATUSES[:-1], "status"),
+            until=None if until is None else parse_moment(until, now, argument="until"),
+            max_trust=None if max_trust is None else trust.level(max_trust, "max_trust"),
+            in_conflict=None if in_conflict is None else inputs.check_flag(in_conflict, "in_conflict"),
+        )
+        most = inputs.check_positive_int(limit, "limit", MAX_PAGE_SIZE)
+
+        @retry_if_erased
+        def read() -> MemoryTable:
+            with self._snapshot() as (index, snapshot):
+                return browse(index, snapshot, filters, order, ascending=ascending, offset=offset, limit=most)
+
+        return read()
+
+    abrowse = in_thread(browse)
+
+    def filter_values(self) -> FilterValues:
+        """What the memories can be filtered by: statuses, kinds, tags, sources and speakers, each with its count.
+
+        Returns:
+            The values, the most frequent first.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice drinks tea.", tags="food"), space.add("Bob runs.", source="letter")
+            ...     values = space.admin.filter_values()
+            ...     values.tags, values.sources, values.statuses
+            ({'food': 1}, {'letter': 1}, {'current': 2})
+        """
+        with self._snapshot() as (index, snapshot):
+            return filter_values(index, snapshot)
+
+    afilter_values = in_thread(filter_values)
 
     def _unembedded(self) -> int:
         """How many texts have no vector yet; a part of `stats` that does not read all memories."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from remanence.errors import InvalidInput, ProjectionStale
+from remanence.errors import InvalidInput, NotFound, ProjectionStale
 from remanence.events import Served
 from remanence.graph.diff import Diff, DiffReader, exposures
 from remanence.index.engine import inputs
@@ -14,11 +14,13 @@ from remanence.index.engine.inputs import Moment
 from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall
 from remanence.recall.receipts import Exposure, RecallRequest, Receipt
+from remanence.recall.recorded import RecordedRecall, recorded_recalls
 from remanence.remember import quarantine
 from remanence.remember.quarantine import Quarantine
-from remanence.schema import Change, Memory, PendingErasure
+from remanence.schema import Change, Hit, Memory, PendingErasure
 from remanence.space.facets.facet import Facet
 from remanence.space.recall_request import answer_request
+from remanence.text.framing import frame
 from remanence.text.temporal import parse_moment
 
 if TYPE_CHECKING:
@@ -99,6 +101,70 @@ class AuditView(Facet):
             return exposures(index, self._engine.ledger, checked, snapshot)
 
     aexposures = in_thread(exposures)
+
+    def recorded(
+        self, *, limit: int = 50, before: int | None = None, memory: str | Memory | None = None
+    ) -> list[RecordedRecall]:
+        """The recalls that were recorded, the newest first: what a user or a model was told.
+
+        Args:
+            limit: How many to return at most.
+            before: Only those recorded before this ledger position: the `position` of the last one of a page.
+            memory: Only those that returned this memory.
+
+        Returns:
+            The question, the memories that were given, and those that were used then.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     memory = space.add("The door code is 4711.")
+            ...     _ = space.audit.record(space.recall("door code")), space.touch(memory)
+            ...     [told] = space.audit.recorded()
+            ...     told.receipt.question, told.used == (memory.id,)
+            ('door code', True)
+        """
+        most = inputs.check_limit(limit)
+        last = None if before is None else inputs.check_positive_int(before, "before")
+        only = None if memory is None else inputs.check_memory_id(memory)
+        with self._engine.open_index(self._space) as index:
+            head = self._position(index)
+        return recorded_recalls(self._engine.ledger, self._space, head, limit=most, before=last, memory=only)
+
+    arecorded = in_thread(recorded)
+
+    def told(self, position: int) -> str:
+        """The block that a prompt had with the memories of a recorded recall, as they were known then.
+
+        Args:
+            position: The `position` of the record, as `recorded` lists it.
+
+        Returns:
+            The block; "" if no memory was given.
+
+        Raises:
+            NotFound: No recall was recorded there, or it was erased.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("The door code is 4711.", now="2026-05-04")
+            ...     _ = space.audit.record(space.recall("door code"))
+            ...     print(space.audit.told(space.audit.recorded()[0].position).splitlines()[2])
+            {"noted": "2026-05-04", "text": "The door code is 4711."}
+        """
+        checked = inputs.check_positive_int(position, "position")
+        entry = self._engine.ledger.entries_at([checked]).get(checked)
+        if entry is None or entry.space != self._space or not isinstance(entry.event, Served):
+            raise NotFound(
+                f"space {self._space!r} has no recorded recall at {position}. `audit.recorded()` lists them."
+            )
+        receipt = Receipt.from_dict(entry.event.asked)
+        with self._engine.open_index(self._space) as index:
+            memories = index.visible_memories(entry.event.memories, receipt.position)
+        return frame([Hit(memory, 0.0) for memory in memories], today=receipt.now)
+
+    atold = in_thread(told)
 
     @retry_if_erased
     def diff(self, since: Moment, until: Moment | None = None) -> Diff:

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.graph import traversal
-from remanence.graph.entity_map import EntityMap, build_entity_map
+from remanence.graph.activity import Activity, activity
+from remanence.graph.entity_map import EntityMap, build_entity_map, with_layout
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
@@ -191,11 +192,12 @@ class GraphQueries(Facet):
 
     adisagreements = in_thread(disagreements)
 
-    def entity_map(self, *, limit: int = 5_000) -> EntityMap:
+    def entity_map(self, *, limit: int = 5_000, layout: bool = False) -> EntityMap:
         """All entities at once: how often each is mentioned, and which are mentioned together or related.
 
         Args:
             limit: How many entities to return at most, the most important.
+            layout: Whether to find communities, and where to draw each entity.
 
         Returns:
             The entities and the edges between them.
@@ -210,9 +212,33 @@ class GraphQueries(Facet):
         """
         most = inputs.check_limit(limit)
         with self._graph_at(None, any_time=True) as graph:
-            return build_entity_map(graph, most)
+            found = build_entity_map(graph, most)
+        return with_layout(found) if layout else found
 
     aentity_map = in_thread(entity_map)
+
+    def activity(self, *, growing: int = 8) -> Activity:
+        """How the space grows: memories by week and kind, and the entities that are mentioned more and more.
+
+        Args:
+            growing: How many growing entities to return at most.
+
+        Returns:
+            The weeks, and the entities that the last four weeks mention more often than the four before.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     added = space.add_many(["Bob met Ana.", "Bob met Carl.", "Bob met Dora."])
+            ...     found = space.graph.activity()
+            ...     [dict(week.kinds) for week in found.weeks], [each.name for each in found.growing]
+            ([{'semantic': 3}], ['Bob'])
+        """
+        most = inputs.check_positive_int(growing, "growing")
+        with self._graph_at(None, any_time=True) as graph:
+            return activity(graph, most)
+
+    aactivity = in_thread(activity)
 
     def temporal_join(
         self, left: Sequence[EntityRef], condition: str, right: Sequence[EntityRef]

@@ -1,0 +1,126 @@
+"""Changing what is stored: corrections, ends and tags, each as a new version, and the version before again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.remember import revise as revising
+from remanence.remember import validate
+from remanence.schema import Memory
+from remanence.space.removal import MemoryRemoval
+from remanence.text.temporal import parse_moment
+
+
+class MemoryRevision(MemoryRemoval):
+    """The methods of a space that give memories a new version. Views of the past have the old one."""
+
+    def revise(
+        self,
+        ids: str | Memory | Iterable[str | Memory],
+        *,
+        text: str | None = None,
+        kind: str | None = None,
+        valid_from: Moment | None = None,
+        valid_until: Moment | None = None,
+        importance: float | None = None,
+        strength: float | None = None,
+        expires_at: Moment | None = None,
+        tags: str | Sequence[str] | None = None,
+        add_tags: str | Sequence[str] = (),
+        remove_tags: str | Sequence[str] = (),
+    ) -> list[Memory]:
+        """Correct memories: what is given changes, and all else stays. `revert` takes it back.
+
+        Args:
+            ids: The memories or their ids; or one.
+            text: The corrected text, of one memory. Its names, claims and times are read again.
+            kind: "episode", "semantic" or "viewpoint".
+            valid_from: When it became true or happened.
+            valid_until: When it stopped being true.
+            importance: 0 to 1.
+            strength: A factor of its decay score, 1 to 2. 2 is for what must not fade.
+            expires_at: From when on it is no longer recalled.
+            tags: The tags in place of those it has.
+            add_tags: More tags.
+            remove_tags: Tags that it is to lose.
+
+        Returns:
+            The memories as they are then. One that has these values already gets no new version.
+
+        Raises:
+            NotFound: One of them is not in this space, or is hidden. None is changed then.
+            InvalidInput: A value is not valid; the message names it.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     tea = space.add("Alice drinks gren tea.")
+            ...     _ = space.revise(tea, text="Alice drinks green tea.", add_tags="food")
+            ...     space.get(tea).text, space.get(tea).tags, [memory.text for memory in space.revert(tea)]
+            ('Alice drinks green tea.', ('food',), ['Alice drinks gren tea.'])
+        """
+        fields: dict[str, Any] = {
+            "text": text,
+            "kind": kind,
+            "valid_from": valid_from,
+            "valid_until": valid_until,
+            "importance": importance,
+            "strength": strength,
+            "expires_at": expires_at,
+            "tags": tags,
+            "add_tags": add_tags,
+            "remove_tags": remove_tags,
+        }
+        changes = validate.parse_changes(fields)
+        return revising.revise(self._engine, self.name, inputs.check_one_or_more_ids(ids), changes)
+
+    arevise = in_thread(revise)
+
+    def end(self, ids: str | Memory | Iterable[str | Memory], since: Moment | None = None) -> list[Memory]:
+        """Say that memories are no longer true. Questions about the time before still find them.
+
+        Args:
+            ids: The memories or their ids; or one.
+            since: From when on. None is now.
+
+        Returns:
+            The memories as they are then.
+
+        Raises:
+            NotFound: One of them is not in this space, or is hidden. None is changed then.
+            InvalidInput: A memory became true later than that, or the moment cannot be read.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     porto = space.add("Alice lives in Porto.", valid_from="2024-01-01")
+            ...     [ended] = space.end(porto, since="2026-05-03")
+            ...     str(ended.valid)
+            '2024-01-01 to 2026-05-03'
+        """
+        now = self._engine.now()
+        moment = now if since is None else parse_moment(since, now, argument="since")
+        return revising.end(self._engine, self.name, inputs.check_one_or_more_ids(ids), moment)
+
+    aend = in_thread(end)
+
+    def revert(self, ids: str | Memory | Iterable[str | Memory]) -> list[Memory]:
+        """Give memories the version before their last one again. Doing it twice changes nothing.
+
+        Args:
+            ids: The memories or their ids; or one.
+
+        Returns:
+            The memories as they are then.
+
+        Raises:
+            NotFound: One of them is not in this space, or is hidden. None is changed then.
+            InvalidInput: A memory has one version only.
+        """
+        return revising.revert(self._engine, self.name, inputs.check_one_or_more_ids(ids))
+
+    arevert = in_thread(revert)
