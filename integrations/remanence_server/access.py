@@ -93,6 +93,10 @@ class AccessControl:
         self._refuse_other_sites(request)
         return Caller(None)
 
+    def check(self) -> None:
+        """Read the tokens; raises an error of Remanence if they cannot be read."""
+        self._tokens.list()
+
     def is_still_valid(self, caller: Caller) -> bool:
         """Whether the token of a caller is neither revoked nor expired by now. It may wait for a database."""
         return caller.token is None or self._tokens.is_still_valid(caller.token.id)
@@ -104,6 +108,8 @@ class AccessControl:
         if not is_loopback(host) and host != self._settings.host:
             raise _denied(f"host {host!r} is not this machine. Without a token, ask 127.0.0.1.")
         origin = request.headers.get("origin")
+        if origin in self._settings.cors_origins:
+            return
         if origin and urlsplit(origin).netloc != address:
             raise _denied(f"pages of {origin!r} cannot use this server without a token.")
         # A browser sends no Origin with an image or a script, whose loading or failing tells a page what is there.

@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,13 +25,17 @@ from remanence import RemanenceError, Space, __version__
 from remanence.service.hosting.server_database import location_of
 from remanence.service.hosting.spaces import Spaces
 from remanence.service.hosting.tokens import TokenStore
+from remanence.telemetry import is_instrumented
 from remanence_server import file_and_health_routes
 from remanence_server.access import AccessControl
+from remanence_server.docs_page import add_docs_page
 from remanence_server.idempotency import IdempotencyKeys
 from remanence_server.inspector import add_inspector
 from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.problems import Problem, RequestRejected, problem, problem_of
+from remanence_server.request_log import HEADER as REQUEST_ID_HEADER
+from remanence_server.request_log import RequestLog
 from remanence_server.routes import BODY, operation_routes
 from remanence_server.settings import ServerSettings
 from remanence_server.state import Pools, ServerState
@@ -81,19 +86,43 @@ def create_app(
             await asyncio.to_thread(_end, state, known if tokens is None else None, space if close else None)
 
     app = FastAPI(
-        title="Remanence", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, summary=_SUMMARY
+        title="Remanence",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        summary=_SUMMARY,
+        **_WITHOUT_TELEMETRY,
     )
     app.state.server = state
     app.router.routes.extend(operation_routes())
     app.include_router(file_and_health_routes.router)
     add_inspector(app)
+    add_docs_page(app)
+    # The last one is the first that a request comes to.
     app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=1)
     app.add_middleware(Limits, settings=chosen, access=state.access, metrics=state.metrics)
+    if chosen.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(chosen.cors_origins),
+            allow_methods=["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", REQUEST_ID_HEADER],
+            expose_headers=["etag", "retry-after", REQUEST_ID_HEADER],
+        )
+    if is_instrumented():
+        from remanence_server.tracing import Tracing
+
+        app.add_middleware(Tracing)
+    app.add_middleware(RequestLog)
     _handle_errors(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
 
+# Releases of FastAPI from 0.163 on trace requests themselves, with their queries, in which words of a memory may be.
+_OFF = {"telemetry": dict.fromkeys(("tracing", "metrics", "logs", "operation_spans"), False)}
+_WITHOUT_TELEMETRY: dict[str, Any] = _OFF if "telemetry" in inspect.signature(FastAPI).parameters else {}
 _SUMMARY = "Long-term memory in an append-only ledger, over HTTP."
 
 

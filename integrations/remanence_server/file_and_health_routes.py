@@ -18,13 +18,14 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from remanence import Change, RemanenceError, Space, __version__
+from remanence import Change, Space, __version__
 from remanence.service.endpoints import admin_operations, files
 from remanence.service.endpoints.files import FileReport, FileRequest
 from remanence.service.endpoints.memory_operations import spaces_below
 from remanence.service.noun_forms import adapter_of, json_form
 from remanence.service.operation import Access
 from remanence_server.access import Caller
+from remanence_server.health import Health, check_health
 from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, run_idempotent, space_of
@@ -52,13 +53,6 @@ class About(BaseModel):
     version: str = __version__
     access: Access
     token: str | None
-
-
-class Health(BaseModel):
-    """Whether the server works."""
-
-    status: Literal["ok", "unavailable"]
-    detail: str | None = None
 
 
 class ExportRequest(BaseModel, extra="forbid"):
@@ -204,17 +198,10 @@ async def healthz() -> Health:
 
 @router.get("/readyz", response_model=Health, responses={503: {"model": Health}}, tags=["server"])
 async def readyz(request: Request) -> Response:
-    """Whether the server can read its ledger and is not shutting down."""
-    state = state_of(request)
-    health = Health(status="ok")
-    if state.stopping.is_set():
-        health = Health(status="unavailable", detail="the server is ending")
-    else:
-        try:
-            await state.pools.run("quick", state.spaces.names)
-        except RemanenceError as error:
-            health = Health(status="unavailable", detail=type(error).__name__)
-    return Response(health.model_dump_json(), 200 if health.status == "ok" else 503, media_type="application/json")
+    """Whether the server can do its work, and which part is missing. Status 503 if no request can be answered."""
+    health = await check_health(state_of(request))
+    status = 503 if health.status == "unavailable" else 200
+    return Response(health.model_dump_json(), status, media_type="application/json")
 
 
 @router.get("/metrics", response_class=Response, responses={**RESPONSES, 200: {"content": {"text/plain": {}}}})

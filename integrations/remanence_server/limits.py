@@ -99,7 +99,9 @@ class Limits:
             return
         if seconds:
             detail = f"more than {self._settings.rate_limit} requests a minute. Try again in {seconds:.1f} s."
-            await problem(429, detail, headers={"retry-after": str(int(seconds) + 1)})(scope, receive, send)
+            await problem(429, detail, error="TooManyRequests", headers={"retry-after": str(int(seconds) + 1)})(
+                scope, receive, send
+            )
             return
         if (coding := headers.get("content-encoding", "").lower()) not in ("", "identity"):
             await problem(415, f"content-encoding {coding!r} is not read. Send the body as it is.")(

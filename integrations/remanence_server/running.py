@@ -17,6 +17,7 @@ from remanence.service.hosting.server_database import location_of
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server.app import create_app
 from remanence_server.connections import limited_protocol
+from remanence_server.request_log import set_up_logging
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
@@ -34,11 +35,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(
-    space: Space,
-    settings: ServerSettings | None = None,
-    *,
-    log_level: str = "warning",
-    on_start: Callable[[], object] | None = None,
+    space: Space, settings: ServerSettings | None = None, *, on_start: Callable[[], object] | None = None
 ) -> None:
     """Serve the spaces of an opened folder or database until SIGTERM or Ctrl-C.
 
@@ -47,7 +44,6 @@ def serve(
     Args:
         space: Any space that `remanence.open` returned.
         settings: The settings.
-        log_level: What uvicorn logs.
         on_start: Called before the first request is taken, once the settings are checked.
 
     Raises:
@@ -55,6 +51,7 @@ def serve(
     """
     chosen = settings or ServerSettings()
     tokens = TokenStore(location_of(space))
+    end_logging = set_up_logging(chosen.log_format, chosen.log_level)
     try:
         if chosen.needs_token and not tokens.list():
             where = "A token is required" if chosen.is_loopback else f"{chosen.host} can be reached from other machines"
@@ -65,19 +62,21 @@ def serve(
             app = create_app(space, settings=chosen, tokens=tokens, close=True)
             if on_start is not None:
                 on_start()
-            _run(make_server(app, chosen, log_level=log_level), bound)
+            _run(make_server(app, chosen), bound)
     finally:
+        end_logging()
         tokens.close()
         space.close()
 
 
-def make_server(app: FastAPI, settings: ServerSettings, *, log_level: str = "warning") -> uvicorn.Server:
+def make_server(app: FastAPI, settings: ServerSettings) -> uvicorn.Server:
     """The server of an application, which does not run yet."""
     config = uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        log_level=log_level,
+        log_config=None,  # its loggers write to the log of the process
+        log_level=settings.log_level,
         access_log=False,
         timeout_graceful_shutdown=int(settings.shutdown_seconds),
         server_header=False,

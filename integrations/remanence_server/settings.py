@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
+from typing import Literal, get_args
 
 from remanence import InvalidInput
 from remanence.service.hosting.network import is_loopback
 
 MEBIBYTE = 1 << 20
+LogFormat = Literal["text", "json"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+_ORIGIN = re.compile(r"https?://[^/\s?#]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +38,10 @@ class ServerSettings:
         sweep_seconds: How often expired memories are recorded; 0 is never.
         shutdown_seconds: How long requests may go on after the server was told to end.
         max_streams: The most event streams at once.
+        cors_origins: The web sites whose pages may use the server from a browser: "https://app.example"; "*" is every
+            site, and needs tokens. Others cannot.
+        log_format: "text", or "json" for a JSON object a line.
+        log_level: What is logged: from "info" on a line for each request.
     """
 
     host: str = "127.0.0.1"
@@ -51,6 +60,9 @@ class ServerSettings:
     sweep_seconds: float = 3600.0
     shutdown_seconds: float = 30.0
     max_streams: int = 100
+    cors_origins: tuple[str, ...] = ()
+    log_format: LogFormat = "text"
+    log_level: LogLevel = "warning"
 
     def __post_init__(self) -> None:
         zero_allowed = ("rate_limit", "sweep_seconds", "port")
@@ -60,6 +72,17 @@ class ServerSettings:
                 least = 0 if field.name in zero_allowed else 1
                 if value < least:
                     raise InvalidInput(f"{field.name}={value!r} is less than {least}.")
+        for origin in self.cors_origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise InvalidInput(f"cors_origins: {origin!r} is no origin. Give for example 'https://app.example'.")
+        if "*" in self.cors_origins and not self.needs_token:
+            raise InvalidInput(
+                "cors_origins: '*' would let every web site use this server through the browser of whoever visits it. "
+                "Name the sites, or require tokens (--require-token)."
+            )
+        for name, known in (("log_format", LogFormat), ("log_level", LogLevel)):
+            if getattr(self, name) not in get_args(known):
+                raise InvalidInput(f"{name}={getattr(self, name)!r} is none of {', '.join(get_args(known))}.")
 
     @property
     def is_loopback(self) -> bool:

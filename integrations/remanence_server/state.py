@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeVar, cast
 
 from starlette.requests import Request
@@ -46,7 +48,9 @@ class Pools:
             raise RequestRejected(problem(503, f"{self.active[name]} requests are waiting already. Try again later."))
         self.active[name] += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pools[name], function)
+            # With the variables of the request: its id and its span.
+            run: Callable[[], T] = partial(copy_context().run, function)
+            return await asyncio.get_running_loop().run_in_executor(self._pools[name], run)
         finally:
             self.active[name] -= 1
 

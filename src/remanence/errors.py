@@ -5,6 +5,7 @@
     ├── NotFound              no such memory in this space (also a LookupError)
     ├── AccessDenied          the token does not allow this (the server answered 403)
     │   └── InvalidToken          there is no token, or it is not valid (401)
+    ├── TooManyRequests       the server takes no more requests of this caller for now (429)
     ├── Closed                the space was closed
     ├── JobFailed             a background job was given up after several tries, or cancelled
     ├── LedgerError
@@ -47,6 +48,14 @@ class AccessDenied(RemanenceError):
 
 class InvalidToken(AccessDenied):
     """The server needs a token, and there is none or it is not valid."""
+
+
+class TooManyRequests(RemanenceError):
+    """The server takes no more requests of this caller for now. `retry_after` is how many seconds to wait."""
+
+    def __init__(self, message: str, *, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class Closed(RemanenceError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from argparse import Namespace
@@ -27,7 +28,7 @@ section("Serve")
 
 _OPTIONS = (
     "folder --tools --no-default-tools --read-only --http --host --port --require-token --token --tokens "
-    "--user-keys --issuer --audience --rate-limit"
+    "--user-keys --issuer --audience --rate-limit --otel"
 )
 _TOKEN_VARIABLE = "REMANENCE_MCP_TOKEN"
 _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
@@ -50,7 +51,7 @@ def mcp(args: Namespace) -> None:
         raise InvalidInput(
             "--user-keys needs --issuer and --audience: a token must say who made it, and that it is for this server."
         )
-    with open_space(args, create=True) as space, ExitStack() as opened:
+    with open_space(args, create=True) as space, _traced(args), ExitStack() as opened:
         tokens = verifier = None
         if args.user_keys:
             verifier = server_package.UserTokens(args.user_keys, issuer=args.issuer, audience=args.audience)
@@ -83,30 +84,47 @@ def mcp(args: Namespace) -> None:
 
 
 _POLL_SECONDS = 0.5
-_SETTINGS = "host port rate_limit max_body max_file shutdown_seconds"
+_SETTINGS = "host port rate_limit max_body max_file shutdown_seconds log_format log_level"
 
 
 @command(
     "serve",
     "serve ./memory",
-    "folder --host --port --require-token --rate-limit --max-body --max-file --shutdown-seconds --job-seconds "
-    "--extractor --reader",
+    "folder --host --port --require-token --rate-limit --cors --max-body --max-file --shutdown-seconds --job-seconds "
+    "--log-format --log-level --otel --extractor --reader",
 )
 def serve(args: Namespace) -> None:
     """Answer requests over HTTP until interrupted: REST, and the inspector in a browser."""
     server: Any = import_module("remanence_server")
     try:
-        settings = server.ServerSettings(**provided_options(args, _SETTINGS), require_token=args.require_token)
+        given = provided_options(args, _SETTINGS)
+        given["log_level"] = args.log_level or ("info" if args.log_format == "json" else "warning")
+        settings = server.ServerSettings(**given, require_token=args.require_token, cors_origins=tuple(args.cors))
         run = server.serve
     except ModuleNotFoundError as error:
         raise MissingExtra(f'the server needs {error.name!r}. Run: pip install "remanence[server]"') from error
     options = open_options(args)
     space = remanence.open(**options | {"extractor": load_extractor(args.extractor)}, worker=False)
     address = f"http://{settings.host}:{settings.port}/"
-    with _jobs_done_in_a_process(space, options, args.job_seconds):
-        run(
-            space, settings, on_start=lambda: print(f"{address} serves {space.admin.location} until Ctrl-C", flush=True)
-        )
+    started = {"address": address, "location": space.admin.location}
+    text = f"{address} serves {space.admin.location} until Ctrl-C"
+    with _jobs_done_in_a_process(space, options, args.job_seconds), _traced(args):
+        run(space, settings, on_start=lambda: print(json.dumps(started) if args.json else text, flush=True))
+
+
+@contextmanager
+def _traced(args: Namespace) -> Iterator[None]:
+    """Send traces and metrics meanwhile, with `--otel`."""
+    if not args.otel:
+        yield
+        return
+    from remanence.telemetry import export_by_otlp
+
+    end = export_by_otlp("remanence")
+    try:
+        yield
+    finally:
+        end()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import ssl
+import sys
 from collections.abc import Callable, Mapping
 from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlsplit
@@ -128,7 +129,7 @@ class Connection:
                     url,
                     params=asked or None,
                     content=content,
-                    headers={**self._headers, **(headers or {})},
+                    headers={**self._headers, **(headers or {}), **_trace_headers()},
                     extensions={"timeout": httpx.Timeout(timeout).as_dict()},
                 )
                 response = self._client.send(request, stream=True)
@@ -167,7 +168,17 @@ class Connection:
         detail = body.get("detail") or f"{self.url} answered with status {response.status_code}."
         if response.status_code == 404 and not body.get("error"):
             detail = f"{response.request.url} does not exist. Connect to the address of the server alone, without /v1."
-        raise exception_from_response(body.get("error"), detail, response.status_code, body.get("position"))
+        wait = response.headers.get("retry-after", "")
+        retry_after = float(wait) if wait.isdigit() else 0.0
+        raise exception_from_response(
+            body.get("error"), detail, response.status_code, body.get("position"), retry_after
+        )
+
+
+def _trace_headers() -> dict[str, str]:
+    """The headers by which a request belongs to the trace of its caller, if traces are recorded."""
+    telemetry = sys.modules.get("remanence.telemetry")  # which loads the engine; a client alone has none
+    return {} if telemetry is None else telemetry.outgoing_headers()
 
 
 def _receive(response: httpx.Response, into: IO[bytes] | None) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import unquote
 
-from remanence.errors import InvalidInput
+from remanence.errors import InvalidInput, ProjectionUnavailable
 from remanence.events import Remembered
 from remanence.index.engine.inputs import escape_level
+from remanence.ledger import is_address
 from remanence.ledger.codec import kinds_of
+from remanence.ports import ReaderLine
 from remanence.remember.jobs import JobQueue, TryJob
 from remanence.space.space import Space
 
@@ -51,6 +55,28 @@ class Spaces:
     def names(self) -> list[str]:
         """The full names of all spaces that contain anything."""
         return [name for name in self.root._engine.ledger.spaces() if not name.endswith(_VAULT)]
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the ledger; None for a database, or if everything is in memory."""
+        location = self.root.admin.location
+        return None if location is None or is_address(location) else Path(location)
+
+    def part_checks(self) -> dict[str, Callable[[], object]]:
+        """For each part that answers may lack, a function that raises an exception if it does not work now."""
+        engine = self.root._engine
+        checks: dict[str, Callable[[], object]] = {"embedder": lambda: engine.embedder.embed_query("Is it there?")}
+        if engine.reader is not None:
+            reader, lines = engine.reader, [ReaderLine("It is here.")]
+            checks["reader"] = lambda: reader.read("Where is it?", lines, asked_at=engine.now())
+        if engine.has_server:
+            checks["vectors"] = self._check_vectors
+        return checks
+
+    def _check_vectors(self) -> None:
+        with self.root._engine.open_index(self.root.name) as index:
+            if reason := index.broken.get("vectors"):
+                raise ProjectionUnavailable(reason)
 
     def last_erasure(self) -> int:
         """The ledger position at which something was erased last; 0 if nothing was."""
