@@ -187,7 +187,7 @@ class TestOtherSites:
 
 def test_a_client_is_told_when_to_try_again(space: Space) -> None:
     """Too many requests are an exception of their own, with the seconds to wait."""
-    with served(space, rate_limit=2) as url, remanence.connect(url) as remote:
+    with served(space, rate_limit=3) as url, remanence.connect(url) as remote:  # which asks once itself
         remote.count()
         remote.count()
         with pytest.raises(TooManyRequests, match="requests a minute") as refused:

@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 import remanence
 from remanence import InvalidInput, Space, telemetry
 from remanence.index.engine.engine import Engine
-from remanence.recall import rankings
+from remanence.recall import fusion
 from remanence_server import create_app
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -189,12 +189,12 @@ def test_a_request_belongs_to_the_trace_that_its_caller_names(spans: InMemorySpa
 
 def test_nothing_is_left_when_it_is_switched_off() -> None:
     """Also after it was switched on twice."""
-    before = vars(Space)["add"], vars(rankings)["_rank_with"], vars(Engine).get("append")
+    before = vars(Space)["add"], vars(fusion)["_rank_with"], vars(Engine).get("append")
     telemetry.instrument()
     telemetry.instrument()
     assert vars(Space)["add"] is not before[0]
     telemetry.uninstrument()
-    assert (vars(Space)["add"], vars(rankings)["_rank_with"], vars(Engine).get("append")) == before
+    assert (vars(Space)["add"], vars(fusion)["_rank_with"], vars(Engine).get("append")) == before
     assert not telemetry.is_instrumented()
 
 

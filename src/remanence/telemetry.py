@@ -26,7 +26,7 @@ from remanence.errors import MissingExtra
 from remanence.ledger.in_memory import InMemoryLedger
 from remanence.ledger.sql import SqlLedger
 from remanence.models.embedders import CheckedEmbedder
-from remanence.recall import rankings, recall
+from remanence.recall import fusion, recall
 from remanence.recall.reading import MAX_READ_HITS
 from remanence.schema import Memory
 from remanence.schema.version import __version__
@@ -127,7 +127,7 @@ def instrument(
     )
     for owner, name, operation in _OPERATIONS:
         _wrap(owner, name, functools.partial(_operation, telemetry, operation))
-    _wrap(rankings, "_rank_with", functools.partial(_ranking, telemetry))
+    _wrap(fusion, "_rank_with", functools.partial(_ranking, telemetry))
     _wrap(recall, "read_hits", functools.partial(_reading, telemetry))
     for name in ("embed", "embed_query"):
         _wrap(CheckedEmbedder, name, functools.partial(_embedding, telemetry))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -42,6 +43,7 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
         embedder=args.embedder,
         extractor=load_extractor(getattr(args, "extractor", None)),
         reader=reader_option(args),
+        qdrant=qdrant_option(args),
         worker=False,
     ) as root:
         space = root.child(*path) if path else root
@@ -57,7 +59,13 @@ def open_options(args: Namespace) -> dict[str, Any]:
         "embedder": args.embedder,
         "extractor": getattr(args, "extractor", None),
         "reader": reader_option(args),
+        "qdrant": qdrant_option(args),
     }
+
+
+def qdrant_option(args: Namespace) -> str | None:
+    """The address of the Qdrant server that has the vectors, by `--qdrant` or REMANENCE_QDRANT; None without one."""
+    return getattr(args, "qdrant", None) or os.environ.get("REMANENCE_QDRANT") or None
 
 
 def _unknown_space(location: str | Path, name: str) -> str:

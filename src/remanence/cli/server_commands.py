@@ -28,7 +28,8 @@ section("Serve")
 
 _OPTIONS = (
     "folder --tools --no-default-tools --read-only --http --host --port --require-token --token --tokens "
-    "--user-keys --issuer --audience --rate-limit --otel"
+    "--user-keys --issuer --audience --rate-limit --otel "
+    "--qdrant"
 )
 _TOKEN_VARIABLE = "REMANENCE_MCP_TOKEN"
 _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
@@ -91,7 +92,7 @@ _SETTINGS = "host port rate_limit max_body max_file shutdown_seconds log_format 
     "serve",
     "serve ./memory",
     "folder --host --port --require-token --rate-limit --cors --max-body --max-file --shutdown-seconds --job-seconds "
-    "--log-format --log-level --otel --extractor --reader",
+    "--log-format --log-level --otel --extractor --reader --qdrant",
 )
 def serve(args: Namespace) -> None:
     """Answer requests over HTTP until interrupted: REST, and the inspector in a browser."""
