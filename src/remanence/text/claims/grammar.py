@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
 from remanence.schema import Triple
+from remanence.text.claims.phrases import Phrase, phrase_at
 from remanence.text.claims.predicates import SINGLE_ROLES, claim_key
 from remanence.text.lexicon.word_lists import (
     CALENDAR_WORDS,
     FUNCTION_WORDS,
     LANGUAGES,
-    data_lines,
     load_pattern,
     load_words,
     word_set,
@@ -36,13 +35,6 @@ _MAX_OBJECT_CHARS = 40
 
 NamesByStart = Mapping[int, NameSpan]
 """The names of a text by their start position."""
-
-
-class Phrase(NamedTuple):
-    """What a phrase of the table says of its subject."""
-
-    predicate: str
-    object_type: str
 
 
 class _Object(NamedTuple):
@@ -139,7 +131,7 @@ def _claims_of_sentence(text: str, start: int, names: NamesByStart, speaker: str
         if about is not None:
             yield from about
             return
-        match = _phrase_at(text, at)
+        match = phrase_at(text, at)
         if match is None:
             return
         phrase, object_start = match
@@ -277,67 +269,6 @@ def _snake_case(words: str) -> str:
     return words.lower().replace(" ", "_").replace("-", "_")
 
 
-# Phrases
-
-_ADVERB = r"(?: (?:now|currently|still|just|recently|really|already|actually|finally|originally))?"
-
-
-def _phrase_at(text: str, start: int) -> tuple[Phrase, int] | None:
-    """The phrase of the table that follows a subject, and where its object begins."""
-    for pattern, phrases in _table().values() if start < len(text) else ():
-        match = pattern.match(text, start)
-        if match is not None and match.lastindex is not None:
-            return phrases[match.lastindex - 1], match.end()
-    return None
-
-
-@cache
-def _table() -> dict[str, tuple[re.Pattern[str], list[Phrase]]]:
-    """One pattern for all phrases, the longest first: "is a citizen of" before "is a"."""
-    rows = sorted(read_table(), key=lambda row: -len(row[0]))
-    options = "|".join(f"({_forms(phrase)})" for phrase, _ in rows)
-    nouns = "city|country|county|island|province|region|state|town|village"
-    pattern = re.compile(rf"{_ADVERB}(?:{options})(?= )(?: the (?:{nouns}) of(?= )| the(?= [A-Z]))? ")
-    return {"": (pattern, [meaning for _, meaning in rows])}
-
-
-def read_table() -> list[tuple[str, Phrase]]:
-    """The phrases of claim_table.txt, each with its meaning.
-
-    >>> ("lives in", Phrase("lives_in", "place")) in read_table()
-    True
-    """
-    rows = []
-    for line in data_lines(_TABLE_FILE):
-        phrases, _, rest = line.partition(" = ")
-        predicate, object_type = rest.partition(" : ")[0].split()
-        rows += [(phrase, Phrase(predicate, object_type)) for phrase in phrases.split(" | ")]
-    return rows
-
-
-_TABLE_FILE = __file__.replace("grammar.py", "claim_table.txt")
-_IRREGULAR = {
-    "is": r"(?: (?:is|am|are)|['’](?:s|m|re)){adverb}",
-    "was": r" (?:was|were){adverb}",
-    "has": r"(?: (?:has|have)|['’](?:s|ve)){adverb}",
-}
-
-
-def _forms(phrase: str) -> str:
-    """A pattern for the persons of a phrase in the third person: "lives in" and "live in"."""
-    verb, _, rest = phrase.partition(" ")
-    tail = f" {re.escape(rest)}" if rest else ""
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb].format(adverb=_ADVERB) + tail
-    if verb.endswith("ies"):
-        verb = f"{verb[:-3]}(?:ies|y)"
-    elif verb.endswith(("ches", "shes")):
-        verb = f"{verb[:-2]}(?:es)?"
-    elif verb.endswith("s"):
-        verb = f"{verb[:-1]}s?"
-    return f" {verb}{tail}"
-
-
 # Objects
 
 _WORDS = re.compile(
@@ -412,7 +343,7 @@ def _words_at(text: str, start: int) -> _Object | None:
         return None
     words, end = match["words"], match.end()
     joined = _JOINED_WORDS.match(text, end)
-    if joined is not None and _phrase_at(text, joined.start("words") - 1) is None:
+    if joined is not None and phrase_at(text, joined.start("words") - 1) is None:
         words, end = words + joined[0], joined.end()
     if len(words) > _MAX_OBJECT_CHARS or not _EMPTY_WORDS.isdisjoint(words.lower().split()):
         return None
@@ -485,7 +416,7 @@ def _statement_of_encyclopaedia(text: str) -> Iterator[Triple]:
     sentence = text[:-1]
     yield from _definition(sentence)
     for space in re.finditer(r"(?<=\S) (?=(?:is|was|plays|speaks|works|worked|died) )", sentence):
-        found = _phrase_at(sentence, space.start())
+        found = phrase_at(sentence, space.start())
         if found is None:
             continue
         (predicate, object_type), at = found
