@@ -471,6 +471,20 @@ class TestAccess:
 
         assert [answer.status_code for answer in answers] == [401 if access is None else 403] * 2
 
+    def test_no_route_looks_at_a_request_without_a_token(self, space: Space, tokens: TokenStore) -> None:
+        """Whatever its path, query and body are. Only the health and the description are answered."""
+        with client_of(space, tokens, require_token=True) as client:
+            described = client.get("/openapi.json").json()["paths"]
+            statuses = {
+                (client.request(method, path.replace("{space}", segment), content=b"{").status_code, path)
+                for path, methods in described.items()
+                for method in methods
+                for segment in ("default", "a~1%20")
+            }
+
+        assert len(statuses) > 60
+        assert {path for status, path in statuses if status != 401} == {"/healthz", "/readyz"}
+
     @pytest.mark.parametrize(
         "headers",
         [

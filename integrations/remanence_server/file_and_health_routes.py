@@ -28,7 +28,7 @@ from remanence_server.access import Caller
 from remanence_server.health import Health, check_health
 from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
 from remanence_server.problems import RequestRejected, problem
-from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, run_idempotent, space_of
+from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, only_with, run_idempotent, space_of
 from remanence_server.state import ServerState, state_of
 
 _POLL_SECONDS = 0.25
@@ -87,6 +87,7 @@ async def list_spaces(request: Request) -> Response:
 
 @router.post(
     f"{PREFIX}/files",
+    dependencies=[only_with("write")],
     response_model=json_form(FileReport),
     status_code=201,
     responses=RESPONSES,
@@ -95,7 +96,7 @@ async def list_spaces(request: Request) -> Response:
 )
 async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[FileRequest, Query()]) -> Response:
     """Store what is in a file (text, Markdown, JSON lines, a chat export) as memories whose source is its name."""
-    state, caller, opened = space_of(request, space, "write")
+    state, caller, opened = space_of(request)
     digest = hashlib.blake2b()
     with tempfile.TemporaryDirectory(prefix="remanence-") as folder:
         # The ending decides its kind. The rest of the name comes from the caller, and is not used as a path.
@@ -116,13 +117,14 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
 
 @router.get(
     f"{PREFIX}/export",
+    dependencies=[only_with("admin")],
     response_class=FileResponse,
     responses={**RESPONSES, 200: {"description": "JSON lines, compressed", "content": {_EXPORT_TYPE: {}}}},
     tags=["admin"],
 )
 async def export(request: Request, space: SpaceSegment, arguments: Annotated[ExportRequest, Query()]) -> Response:
     """Return every ledger entry of a space as a file, for `POST /files` or `remanence import`."""
-    state, _, opened = space_of(request, space, "admin")
+    state, _, opened = space_of(request)
     folder = tempfile.mkdtemp(prefix="remanence-")  # which only its owner may read
     path, remove = Path(folder, "memory.jsonl.gz"), partial(shutil.rmtree, folder, ignore_errors=True)
     try:
@@ -135,6 +137,7 @@ async def export(request: Request, space: SpaceSegment, arguments: Annotated[Exp
 
 @router.get(
     f"{PREFIX}/events",
+    dependencies=[only_with("read")],
     response_class=StreamingResponse,
     responses={
         **RESPONSES,
@@ -155,7 +158,7 @@ async def events(
 
     The stream ends when the token is revoked or expires.
     """
-    state, caller, opened = space_of(request, space, "read")
+    state, caller, opened = space_of(request)
     if state.streams >= state.settings.max_streams:
         raise RequestRejected(problem(503, f"{state.streams} event streams are open already. Try again later."))
     after = int(last_event_id) if last_event_id is not None else arguments.after

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Protocol
 
-from fastapi import APIRouter, Body, Path, Query
+from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.routing import APIRoute
 from pydantic import create_model
 from starlette.requests import Request
@@ -227,7 +227,16 @@ async def run_idempotent(
     return Response(outcome.body, status, media_type="application/json")
 
 
-def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
-    """The space that a path names and the caller, who may do this there."""
-    state, caller, name = authorize(request, segment, access)
+def only_with(access: Access) -> Any:
+    """A dependency of a route: who has no such access is refused before the query and the body are looked at."""
+
+    async def refuse_others(request: Request) -> None:
+        request.state.authorized = authorize(request, request.path_params["space"], access)
+
+    return Depends(refuse_others)
+
+
+def space_of(request: Request) -> tuple[ServerState, Caller, Space]:
+    """The space that a path names and the caller, whom `only_with` has let through."""
+    state, caller, name = request.state.authorized
     return state, caller, state.spaces.get(name)
