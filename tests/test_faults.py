@@ -176,6 +176,23 @@ def test_an_interrupted_add_leaves_a_ledger_and_an_index_that_work(location: str
         assert space.admin.check() == {}
 
 
+def test_an_interrupted_read_leaves_its_connection_usable(location: str) -> None:
+    """Wherever it is: the next read is of the present state, and not in the transaction of the one before."""
+    with (
+        remanence.open(location, embedder=HashingEmbedder()) as space,
+        remanence.open(location, embedder=HashingEmbedder()) as other,
+    ):
+        space.add("Boat 0 lies in the harbour.")
+        with InterruptAt() as counted:
+            space.verify()
+        # A transaction of PostgreSQL takes most of the calls, one of SQLite begins and ends within a few of them.
+        for number in range(1, counted.calls, 1 if location.startswith("/") else counted.calls // 8):
+            with suppress(KeyboardInterrupt), InterruptAt(number):
+                space.verify()
+            other.add(f"Boat {number} lies in the harbour.")
+            assert space.verify().entries == other.verify().entries
+
+
 def test_an_index_that_was_interrupted_is_not_saved(home: Path) -> None:
     """It is closed as it is, and the next process reads the ledger."""
     with remanence.open(home, embedder=HashingEmbedder()) as space:

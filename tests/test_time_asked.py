@@ -117,7 +117,7 @@ def test_what_happened_then_is_what_is_from_then(way: str, reader: object) -> No
 )
 def test_a_question_that_stands_alone_is_not_disturbed_by_the_turns_before_it(question: str, expected: str) -> None:
     """However few words it has."""
-    with remanence.open(None, reader=SmallReader()) as space:
+    with remanence.open(None, reader=SmallReader(), clock=FakeClock("2026-01-10")) as space:
         for said in (
             "I'm severely allergic to sesame.",
             "Our daughter Anya turns 7 on March 3.",
@@ -126,14 +126,17 @@ def test_a_question_that_stands_alone_is_not_disturbed_by_the_turns_before_it(qu
         ):
             space.add_turns([{"role": "user", "content": said}])
         turns = [{"role": "user", "content": "What am I allergic to?"}, {"role": "assistant", "content": "Sesame."}]
+        alone, after = space.recall(question), space.recall(question, context=turns)
 
-        assert expected in space.recall(question, context=turns)[0].memory.text
+        assert expected in alone[0].memory.text
+        assert [(hit.memory.id, hit.score) for hit in after] == [(hit.memory.id, hit.score) for hit in alone]
 
 
+@pytest.mark.parametrize("reader", [None, SmallReader()], ids=["signals", "reader"])
 @pytest.mark.parametrize("question", ["What's 15% of 240?", "What's the capital of Peru?"])
-def test_what_needs_no_memory_needs_none_after_a_question_that_does(question: str) -> None:
+def test_what_needs_no_memory_needs_none_after_a_question_that_does(question: str, reader: object) -> None:
     """Nothing about allergies for the capital of Peru."""
-    with remanence.open(None, reader=SmallReader()) as space:
+    with remanence.open(None, reader=reader) as space:
         space.add_turns([{"role": "user", "content": "I'm severely allergic to sesame."}])
         turns = [{"role": "user", "content": "What am I allergic to?"}, {"role": "assistant", "content": "Sesame."}]
 
