@@ -276,6 +276,25 @@ class TestWhatGoes:
         assert erased[0] not in str(plan)
         space.verify()
 
+    def test_a_list_leaves_out_what_another_process_erases_meanwhile(
+        self, space: Space, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Between finding the rows and reading them."""
+        memories, read = fill(space, 20), Index.memories
+        space.close()
+
+        def erase_and_read(index: Index, rows: Sequence[int]) -> list[Memory]:
+            monkeypatch.setattr(Index, "memories", read)
+            with open_folder(home) as eraser:
+                eraser.erase(memories[7].id)
+            return read(index, rows)
+
+        with open_folder(home) as reopened:
+            monkeypatch.setattr(Index, "memories", erase_and_read)
+            listed = [memory.id for memory in reopened.memories()]
+
+        assert sorted(listed) == sorted(memory.id for memory in memories if memory is not memories[7])
+
     def test_a_cluster_of_which_one_is_erased_meanwhile_is_left_out(
         self, space: Space, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -215,17 +215,19 @@ def interrupt(*_: object) -> None:
 
 @pytest.mark.usefixtures("with_files")
 def test_only_the_owner_may_read_what_is_stored(home: Path, tmp_path: Path) -> None:
-    """The ledger and its log, the indexes, and an export; also in a folder that everybody may look into."""
+    """The ledger and its log, the indexes, and exports; also in a folder that everybody may look into."""
     home.mkdir(mode=0o755)
     with remanence.open(home, embedder=HashingEmbedder()) as space:
         space.add("The password of the boat is Poseidon.")
         open_files = {path.name: path.stat().st_mode & 0o077 for path in home.glob("ledger*")}
         space.admin.export(tmp_path / "memory.jsonl.gz")
+        space.admin.export_okf(tmp_path / "okf")
     shards = [path for path in home.glob("vectors/*") if path.is_dir()]
     kept = [home / "ledger.db", *home.rglob("*.idx"), *shards, tmp_path / "memory.jsonl.gz"]
+    kept += (tmp_path / "okf").rglob("*.md")
 
     assert open_files == {"ledger.db": 0, "ledger.db-wal": 0, "ledger.db-shm": 0, "ledger.head": 0}
-    assert len(kept) == 4
+    assert len(kept) == 6
     assert {path.name: path.stat().st_mode & 0o077 for path in kept} == {path.name: 0 for path in kept}
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
+from remanence.index.index_file import open_private
 from remanence.schema import Memory
 from remanence.schema.version import __version__
 from remanence.text.text import pluralize, truncate
@@ -57,15 +58,20 @@ def export_okf(memories: Iterable[tuple[Memory, bool]], folder: Path) -> OkfRepo
             file = f"{_FOLDERS[kind]}/{_file_name(memory)}"
             (folder / file).parent.mkdir(exist_ok=True)
             fields = "\n".join(f"{name}: {_dump(value)}" for name, value in _fields(memory, kind, is_current))
-            (folder / file).write_text(f"---\n{fields}\n---\n\n{memory.text}\n", "utf-8", newline="\n")
+            _write(folder / file, f"---\n{fields}\n---\n\n{memory.text}\n")
             lines.setdefault(kind, []).append(f"* [{_link_text(memory.text)}]({file})")
             count, deprecated = count + 1, deprecated + (not is_current)
         sections = (f"# {kind}\n\n" + "\n".join(entries) for kind, entries in sorted(lines.items()))
         index = "\n\n".join((f'---\nokf_version: "{OKF_VERSION}"\n---', *sections)) + "\n"
-        (folder / "index.md").write_text(index, "utf-8", newline="\n")
+        _write(folder / "index.md", index)
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be written: {error.strerror or error}. Name another folder.") from error
     return OkfReport(str(folder), count, deprecated)
+
+
+def _write(path: Path, text: str) -> None:
+    with open_private(path) as file:
+        file.write(text.encode("utf-8"))
 
 
 def _type(memory: Memory) -> str:
