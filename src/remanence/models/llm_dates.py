@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,7 +17,7 @@ from remanence.schema import Window
 from remanence.text.temporal import TimePhrase, find_stated_times, parse_stated_window, parse_window
 from remanence.text.temporal.time_lexer import may_have_time
 
-_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+_DAY, _WEEK, _YEAR = timedelta(days=1), timedelta(days=7), timedelta(days=366)
 _ISO = re.compile(r"(\d{4}(?:-\d\d){0,2})(?![\d-])(?:[T ][\d:.+Z-]+)?(?:/(\d{4}(?:-\d\d){0,2})\b.*)?")
 _WORD = re.compile(r"[^\W\d_]+")
 _DAY_OF_MONTH = re.compile(r"(?:on )?(?:the )?\d{1,2}(?:st|nd|rd|th)?", re.IGNORECASE)
@@ -37,6 +37,8 @@ class StatedTimes:
     quoted: tuple[Window, ...]
     uncertain: frozenset[Window]
     """Those of them of which the year, or the week of a weekday, is not certain."""
+    of_any_year: frozenset[Window]
+    """Those of them that are dates without a year, as "12 April"."""
     of_any_month: frozenset[Window]
     """Those of them that name a day and no month, as "the 24th"."""
     has_other_words: bool
@@ -61,6 +63,7 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
         piece.utterance.text,
         tuple(_whole_days(phrase.window) for phrase in phrases),
         frozenset(_whole_days(phrase.window) for phrase in phrases if not phrase.is_certain),
+        frozenset(_whole_days(phrase.window) for phrase in phrases if phrase.is_yearless),
         frozenset(_whole_days(phrase.window) for phrase in phrases if _DAY_OF_MONTH.fullmatch(phrase.text)),
         not phrases and may_have_time(quotation),
         chunk,
@@ -69,7 +72,9 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
 
 def checked_window(when: Any, until: Any, kind: str, times: StatedTimes) -> Window:
     """When a fact happened, or since when and until when it is true. An event without a time is at that of its turn."""
-    since, end = _checked_start(_read(when, times), times), _checked_end(_read(until, times), times)
+    given = _read(when, times)
+    times = _in_year_of(given, kind, times)
+    since, end = _checked_start(given, times), _checked_end(_read(until, times), times)
     dated = [window for window in times.quoted if window.start is not None]
     if since is None and end is None and kind in ("episode", "plan"):
         if len(dated) == 1:
@@ -79,6 +84,31 @@ def checked_window(when: Any, until: Any, kind: str, times: StatedTimes) -> Wind
     if end is None and since and kind in ("episode", "plan"):
         end = since.end
     return Window(start, end if end is None or start is None or start < end else None)
+
+
+def _in_year_of(given: Window | None, kind: str, times: StatedTimes) -> StatedTimes:
+    """The times with dates without a year in the year that the model gives, if a plan then lies within the next year,
+    or an event within the last one. The tense of the turn may mislead: "He talked me into the race, 12 April"."""
+    if given is None or given.start is None or kind not in ("episode", "plan"):
+        return times
+    moved = {window: _moved(window, given.start.year) for window in times.of_any_year}
+    ahead, behind = (_YEAR, _DAY) if kind == "plan" else (_DAY, _YEAR)
+    fitting = {
+        window: other
+        for window, other in moved.items()
+        if other.start is not None and -behind <= other.start - times.told_at <= ahead
+    }
+    return replace(times, quoted=tuple(fitting.get(window, window) for window in times.quoted))
+
+
+def _moved(window: Window, year: int) -> Window:
+    """A window whose start is moved into this year; the same one if that day does not exist."""
+    years = year - window.start.year if window.start else 0
+    try:
+        start, end = (moment and moment.replace(year=moment.year + years) for moment in (window.start, window.end))
+    except ValueError:  # 29 February
+        return window
+    return Window(start, end)
 
 
 def _checked_start(given: Window | None, times: StatedTimes) -> Window | None:

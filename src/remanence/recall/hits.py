@@ -15,7 +15,13 @@ from remanence.index.index import Index
 from remanence.models.reader_input import needs_turn_before
 from remanence.recall.fusion import FusedRanking, adjustments, future_turns
 from remanence.recall.query import RecallContext
-from remanence.recall.validity.superseded import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
+from remanence.recall.validity.superseded import (
+    disagreeing_rows,
+    isolated_mask,
+    replacement_row,
+    row_replacing_facts,
+    unsuperseded_mask,
+)
 from remanence.schema import SELF, Disagreement, Evidence, Hit, Memory, format_moment
 from remanence.text.lexicon.languages import language_of
 from remanence.text.rule_extractor import RuleExtractor
@@ -41,7 +47,9 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
     current[connected] &= unsuperseded_mask(index, ranked.rows[connected], snapshot)
     current &= ~index.catalog.ended_mask(ranked.rows, snapshot.now)
     successors = [
-        replacement_row(index, row, snapshot) if is_connected else index.catalog.successor(row, snapshot.position)
+        replacement_row(index, row, snapshot) or row_replacing_facts(index, row, snapshot)
+        if is_connected
+        else index.catalog.successor(row, snapshot.position)
         for row, is_connected in zip(rows, connected.tolist(), strict=True)
     ]
     disagreements = {row: disagreeing_rows(index, row, snapshot) for row in ranked.rows[connected].tolist()}

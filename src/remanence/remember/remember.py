@@ -369,10 +369,11 @@ def _claim_ends(
 
 def _replacement_window(new: PreparedVersion, old: Memory) -> Window:
     """When a memory takes the place of another: at once, or when it begins. Until "In June I move to Oslo" comes true,
-    "I live in Rome" is true. What is itself to come is replaced at once, as an appointment that is moved."""
+    "I live in Rome" is true. What is itself to come is replaced at once, as an appointment that is moved, and so is a
+    plan whose time is not over."""
     version = new.version
     start, told_at, old_start = version.valid.start, version.told_at or new.recorded_at, old.valid.start
     is_event = version.kind == "episode" and PLAN_TAG not in version.tags  # a funeral is held after the end
-    if start is None or start <= told_at or is_event:
-        return Window()
-    return Window(start) if old_start is None or old_start <= told_at else Window()
+    is_open_plan = PLAN_TAG in old.tags and (old.valid.end is None or old.valid.end > told_at)
+    is_to_come = is_open_plan or (old_start is not None and old_start > told_at)
+    return Window() if start is None or start <= told_at or is_event or is_to_come else Window(start)

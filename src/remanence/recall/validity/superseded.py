@@ -72,6 +72,18 @@ def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
     return index.relations.superseding_row(row, snapshot)
 
 
+def row_replacing_facts(index: Index, row: int, snapshot: Snapshot) -> int | None:
+    """The row that superseded the last fact that was found in a turn; None if one of these facts is current."""
+    if not index.graph.is_turn(row):
+        return None
+    catalog = index.catalog
+    facts = index.links.all_linked(catalog.memory_of(row), "derived_from", "in")
+    fact_rows = [fact_row for fact in facts if (fact_row := catalog.row_at(fact, snapshot.position)) is not None]
+    if not fact_rows or not all(index.links.superseded_mask(snapshot)[catalog.memory_of(each)] for each in fact_rows):
+        return None
+    return replacement_row(index, fact_rows[-1], snapshot)
+
+
 def pairs_that_disagree(
     index: Index, snapshot: Snapshot, kinds: Collection[DisagreementKind], rows: Sequence[int] | None = None
 ) -> list[tuple[Memory, Disagreement]]:

@@ -142,7 +142,8 @@ class CalendarDateRules(TokenReader):
         if not (month := self.month(of)):
             return None
         year = self.year_after(month[1])
-        if self.may_be_verb(of) and not (year or of > j or self.ordinal(start)):
+        is_date = year or of > j or self.ordinal(start) or self.is_surely_date(i, month[1])
+        if self.may_be_verb(of) and not is_date:
             return None
         if final is not None and final <= first:
             return None
@@ -159,7 +160,7 @@ class CalendarDateRules(TokenReader):
         if not day or not 1 <= day[0] <= 31 or self.unit(day[1]):
             return None
         first, k = day
-        if self.may_be_verb(i) and not (self.ordinal(k - 1) or self.year_after(k) or self.has_cue(i)):
+        if self.may_be_verb(i) and not (self.ordinal(k - 1) or self.year_after(k) or self.is_surely_date(i, k)):
             return None
         final = None
         if self.word(k) in vocab.RANGE_WORDS and (other := self.day_number(self.skip(k + 1, "the"))):
@@ -188,6 +189,7 @@ class CalendarDateRules(TokenReader):
         if self.may_be_verb(i):
             alone = self.whole_text and self.token_count < 4
             is_certain = alone or before in ("in", "since", "during", "until", "till")
+            is_certain = is_certain or (expected and before in vocab.RANGE_WORDS and self.ends_clause(j))
         elif not allow_ambiguous and self.may_be_name(i):
             is_certain = False
         elif self.word(i) in vocab.UNAMBIGUOUS_MONTHS or self.year_step(j) is not None:

@@ -76,6 +76,8 @@ class TimePhrase:
     window: Window
     is_certain: bool = True
     """Whether the words leave no doubt about the year, or about the week of a weekday."""
+    is_yearless: bool = False
+    """Whether it is a date of the calendar without a year: the tense decided which year is meant."""
 
 
 def find_times(text: str, now: datetime) -> list[TimePhrase]:
@@ -148,8 +150,9 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
                 first = phrases.pop()
                 start, window, is_yearless = first.start, Window(first.window.start, window.end), False
                 begins.pop()
-            phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
-            begins.append(i if is_yearless and not _YEAR.search(text, start, end) else -1)
+            is_yearless = is_yearless and not _YEAR.search(text, start, end)
+            phrases.append(TimePhrase(text[start:end], start, end, window, is_certain, is_yearless))
+            begins.append(i if is_yearless else -1)
         i = parser.previous_end = end_token
     if max(begins, default=-1) >= 0:
         phrases = _with_named_years(phrases, begins, tokens, parser)

@@ -269,6 +269,16 @@ class TokenReader:
         """Whether token `i` may be a verb: "may" and "march" in lower case."""
         return self.word(i) in vocab.VERB_MONTHS and not self.token(i).capitalized
 
+    def is_surely_date(self, i: int, end: int) -> bool:
+        """Whether a day and "march" or "may" in lower case, from token `i` to `end`, are a date by what is beside them:
+        "on 15 march", "Sunday 15 march", "the dinner is 15 may."; but not "of 15 march home"."""
+        weekday_before = self.word(i - 1) in vocab.WEEKDAYS or self.word(i - 2) in vocab.WEEKDAYS
+        return self.has_cue(i) or weekday_before or self.ends_clause(end)
+
+    def ends_clause(self, i: int) -> bool:
+        """Whether a mark or the end of the text is at token `i`."""
+        return self.token(i).kind in ("end", "mark")
+
     def is_named_before(self, i: int) -> bool:
         """Whether token `i` is a title or a name by the word before: "the novel 1984", "the man Friday"."""
         if self.token(i).kind == "word" and not self.token(i).capitalized:
