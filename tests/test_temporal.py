@@ -472,6 +472,13 @@ def stated(text: str, now: datetime = STATED) -> str:
         ("Tuesday March 10, the roof fell in.", "2026-03-10"),  # the weekday tells the year
         ("The contract was signed on 03/04/2025, a Thursday.", "2025-04-03"),
         ("I'm off on Thursday and Friday.", "2026-03-12 to 2026-03-14"),
+        ("the server moves in the night of sunday 15 march", "2026-03-15 18:00 to 2026-03-16 06:00"),
+        ("dinner with Ola, 14 may!", "2026-05-14"),
+        ("the fair is on 14 may in Graz", "2026-05-14"),
+        ("I am away oct to march", "2026-10-01 to 2027-04-01"),
+        ("So we said two weeks after, 13 june", "2026-06-13"),  # what was said, not when
+        ("We met Ola, 13 january", "2026-01-13"),
+        ("I have 12, may I go? 3 may come, and 5 march home.", ""),
         ("I'm away from the 28th to the 3rd.", "2026-03-28 to 2026-04-04"),
         ("I was away from the 28th to the 3rd.", "2026-02-28 to 2026-03-04"),
         ("In three weeks the kitchen arrives.", "2026-04-01"),

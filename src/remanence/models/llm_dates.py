@@ -39,6 +39,8 @@ class StatedTimes:
     """Those of them of which the year, or the week of a weekday, is not certain."""
     of_any_year: frozenset[Window]
     """Those of them that are dates without a year, as "12 April"."""
+    of_any_week: frozenset[Window]
+    """Those of them that are weekdays, as "Saturday"."""
     of_any_month: frozenset[Window]
     """Those of them that name a day and no month, as "the 24th"."""
     has_other_words: bool
@@ -63,7 +65,8 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
         piece.utterance.text,
         tuple(_whole_days(phrase.window) for phrase in phrases),
         frozenset(_whole_days(phrase.window) for phrase in phrases if not phrase.is_certain),
-        frozenset(_whole_days(phrase.window) for phrase in phrases if phrase.is_yearless),
+        frozenset(_whole_days(phrase.window) for phrase in phrases if phrase.left_open == "year"),
+        frozenset(_whole_days(phrase.window) for phrase in phrases if phrase.left_open == "week"),
         frozenset(_whole_days(phrase.window) for phrase in phrases if _DAY_OF_MONTH.fullmatch(phrase.text)),
         not phrases and may_have_time(quotation),
         chunk,
@@ -73,7 +76,7 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
 def checked_window(when: Any, until: Any, kind: str, times: StatedTimes) -> Window:
     """When a fact happened, or since when and until when it is true. An event without a time is at that of its turn."""
     given = _read(when, times)
-    times = _in_year_of(given, kind, times)
+    times = _as_meant(given, kind, times)
     since, end = _checked_start(given, times), _checked_end(_read(until, times), times)
     dated = [window for window in times.quoted if window.start is not None]
     if since is None and end is None and kind in ("episode", "plan"):
@@ -86,22 +89,24 @@ def checked_window(when: Any, until: Any, kind: str, times: StatedTimes) -> Wind
     return Window(start, end if end is None or start is None or start < end else None)
 
 
-def _in_year_of(given: Window | None, kind: str, times: StatedTimes) -> StatedTimes:
-    """The times with dates without a year in the year that the model gives, if a plan then lies within the next year,
-    or an event within the last one. The tense of the turn may mislead: "He talked me into the race, 12 April"."""
+def _as_meant(given: Window | None, kind: str, times: StatedTimes) -> StatedTimes:
+    """The times with dates without a year, and weekdays, in the year or week that the model gives, if a plan is then
+    the next such day, or an event the last one. The tense of the turn may mislead: "We said Saturday"."""
     if given is None or given.start is None or kind not in ("episode", "plan"):
         return times
-    moved = {window: _moved(window, given.start.year) for window in times.of_any_year}
-    ahead, behind = (_YEAR, _DAY) if kind == "plan" else (_DAY, _YEAR)
-    fitting = {
-        window: other
-        for window, other in moved.items()
-        if other.start is not None and -behind <= other.start - times.told_at <= ahead
-    }
+    moved = {window: _in_year(window, given.start.year) for window in times.of_any_year}
+    moved |= {window: _in_week_of(window, given.start) for window in times.of_any_week}
+
+    def is_next(old: Window, new: Window) -> bool:
+        reach = _YEAR if old in times.of_any_year else _WEEK
+        ahead, behind = (reach, _DAY) if kind == "plan" else (_DAY, reach)
+        return new.start is not None and -behind <= new.start - times.told_at <= ahead
+
+    fitting = {old: new for old, new in moved.items() if is_next(old, new)}
     return replace(times, quoted=tuple(fitting.get(window, window) for window in times.quoted))
 
 
-def _moved(window: Window, year: int) -> Window:
+def _in_year(window: Window, year: int) -> Window:
     """A window whose start is moved into this year; the same one if that day does not exist."""
     years = year - window.start.year if window.start else 0
     try:
@@ -109,6 +114,14 @@ def _moved(window: Window, year: int) -> Window:
     except ValueError:  # 29 February
         return window
     return Window(start, end)
+
+
+def _in_week_of(window: Window, day: datetime) -> Window:
+    """A weekday, moved by whole weeks to this day; the same one if that is another weekday."""
+    if window.start is None or window.end is None or (day - window.start) % _WEEK >= _DAY:
+        return window
+    weeks = (day - window.start) // _WEEK * _WEEK
+    return Window(window.start + weeks, window.end + weeks)
 
 
 def _checked_start(given: Window | None, times: StatedTimes) -> Window | None:

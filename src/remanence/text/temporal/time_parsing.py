@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import islice
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.schema import Window
@@ -76,8 +76,8 @@ class TimePhrase:
     window: Window
     is_certain: bool = True
     """Whether the words leave no doubt about the year, or about the week of a weekday."""
-    is_yearless: bool = False
-    """Whether it is a date of the calendar without a year: the tense decided which year is meant."""
+    left_open: Literal["year", "week"] | None = None
+    """What a date of the calendar, or a weekday, does not say, so that the tense decided."""
 
 
 def find_times(text: str, now: datetime) -> list[TimePhrase]:
@@ -151,7 +151,10 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
                 start, window, is_yearless = first.start, Window(first.window.start, window.end), False
                 begins.pop()
             is_yearless = is_yearless and not _YEAR.search(text, start, end)
-            phrases.append(TimePhrase(text[start:end], start, end, window, is_certain, is_yearless))
+            left_open: Literal["year", "week"] | None = (
+                "year" if is_yearless else "week" if parser.chosen == "week" else None
+            )
+            phrases.append(TimePhrase(text[start:end], start, end, window, is_certain, left_open))
             begins.append(i if is_yearless else -1)
         i = parser.previous_end = end_token
     if max(begins, default=-1) >= 0:

@@ -15,6 +15,7 @@ from remanence.text.temporal.calendar_spans import Span, midnight
 from remanence.text.temporal.tense import PAST, Direction, TenseReader
 from remanence.text.temporal.time_lexer import END_TOKEN, TimeToken
 
+_FAR_NEARER = 2  # so many times as near as the other day
 _OWN_TIME = frozenset(("local", "our", "my", "your", "their", "his", "her"))
 _AMERICAN = {
     **dict.fromkeys(("et", "eastern"), "America/New_York"),
@@ -94,16 +95,23 @@ class TokenReader:
     def in_open_year(self, make: Callable[[int], Span]) -> Span:
         """The latest span that has started or the next that has not ended, by the tense.
 
-        `make` returns the span in a year. 29 February may be eight years away. Where nothing tells, the nearer one.
+        `make` returns the span in a year. 29 February may be eight years away. Where nothing tells, the nearer one. A
+        date after a mark, beside a past tense, may be what was agreed: "So we said later, 13 June". It lies ahead if
+        that is far nearer.
         """
         self.chosen, self.leaves_year_open = "year", True
         behind = (self._made(make, self.now.year - back) for back in range(min(9, self.now.year)))
         latest = next((span for span in behind if span and span.start <= self.now), None)
-        if self.direction.is_future is not False:
+        is_past = self.direction.is_future is False
+        if not is_past or (self.is_statement and self.token(self.phrase_start - 1).kind == "mark"):
             ahead = (self._made(make, self.now.year + step) for step in range(-1, 9))
             coming = next((span for span in ahead if span and span.end > self.now), None)
-            near = coming and latest and self.now - latest.end < coming.start - self.now
-            latest = latest if near and self.direction.is_future is None else coming
+            back = self.now - latest.end if latest else timedelta.max
+            to_come = coming.start - self.now if coming else timedelta.max
+            if is_past:
+                latest = coming if to_come < back / _FAR_NEARER else latest
+            elif self.direction.is_future or back >= to_come:
+                latest = coming
         if latest is None:
             raise ValueError("it does not occur within nine years")
         return replace(latest, in_year=make)
