@@ -1,6 +1,8 @@
 """How a tool is declared, and the sets of tools that a server may have.
 
-A tool is a function. Its docstring and the descriptions of its parameters are what the model reads.
+A tool is a function. Its docstring and the descriptions of its parameters are what the model reads. A tool that does
+what one operation does is made of that (`operation_tools`); the others combine several, or have the shapes of another
+server.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from typing import Any, TypeVar
 
 from remanence import InvalidInput
 from remanence.adapters import tool_name
+from remanence.service.operations import Operation
+from remanence_mcp.operation_tools import operation_tool, operations_in
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -23,7 +27,9 @@ _MODULES = {
     "graph": ("graph_tools",),
     "files": ("file_tools",),
 }
-TOOL_SETS = tuple(_MODULES)
+_OF_OPERATIONS = ("audit", "upkeep")
+"""The sets that consist of operations alone."""
+TOOL_SETS = (*_MODULES, *_OF_OPERATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,8 @@ class ToolSet:
 
 
 def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
-    """The tools of these sets, in order. One whose name an earlier set has already is named with its set before it.
+    """The tools of these sets, in order; an operation of the REST server is a set of its own by its name. A tool whose
+    name an earlier set has already is named with its set before it.
 
     >>> [spec.name for _, spec in load_tools("graph,cortex") if "read_graph" in spec.name]
     ['read_graph', 'cortex_read_graph']
@@ -90,12 +97,27 @@ def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
     wanted = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
     found: dict[str, tuple[ToolSet, ToolSpec]] = {}
     for name in dict.fromkeys(wanted):
-        if name not in _MODULES:
-            raise InvalidInput(f"tools={names!r} has {name!r}. The sets of tools are {', '.join(TOOL_SETS)}.")
-        for module in _MODULES[name]:
-            tool_set: ToolSet = import_module(f"remanence_mcp.{module}").TOOLS
+        tool_sets: list[ToolSet] = [import_module(f"remanence_mcp.{module}").TOOLS for module in _MODULES.get(name, ())]
+        if not tool_sets and (operations := operations_in(name)):
+            tool_sets.append(_made_of(operations))
+        if not tool_sets:
+            raise InvalidInput(
+                f"tools={names!r} has {name!r}. The sets of tools are {', '.join(TOOL_SETS)}; or name an operation of "
+                "the REST server, such as diff."
+            )
+        for tool_set in tool_sets:
             for spec in tool_set.tools:
                 if spec.name in found:
                     spec = replace(spec, title=f"{spec.title} ({name})", prefix=f"{name}_")
                 found[spec.name] = tool_set, spec
     return list(found.values())
+
+
+def _made_of(operations: Sequence[Operation]) -> ToolSet:
+    """The tools of some operations."""
+    made = ToolSet()
+    for each in operations:
+        title = each.name.replace("_", " ").capitalize()
+        declare = made.tool(title, writes=each.access != "read", destructive=each.access == "admin")
+        declare(operation_tool(each))
+    return made

@@ -43,6 +43,28 @@ async def test_a_model_remembers_recalls_and_forgets(space: remanence.Space) -> 
     assert [line.partition(" was ")[2] for line in explained["history"]][-2:] == ["forgotten: she asked.", "restored."]
 
 
+async def test_an_operation_is_a_tool_by_its_name_or_its_set(space: remanence.Space) -> None:
+    """With its arguments and what is said of them, as far as the answer fits, and for tokens that may do it."""
+    space.add_many([f"Ana has seen the film number {number}." for number in range(30)])
+    async with connected(space, tools="audit,recent,recall", default_tools=False) as mcp:
+        tools = {tool.name: tool for tool in (await mcp.client.list_tools()).tools}
+        assert {"diff", "decide", "undo_decision", "recent", "recall"} <= set(tools)
+        since = tools["diff"].input_schema["properties"]["since"]
+        assert since["description"] == "The earlier moment."
+        assert (tools["diff"].annotations.read_only_hint, tools["decide"].annotations.read_only_hint) == (True, False)
+        found = await mcp.call("recent", limit=20, max_tokens=1_000)
+        assert found["items"][0]["text"] == "Ana has seen the film number 29."
+        assert 0 < len(found["items"]) == 20 - found["left_out"]
+        assert len((await mcp.call("recall", query="film", limit=2))["hits"]) == 2
+        decided = await mcp.call("decide", action="forget", memory=found["items"][0]["id"], why="not seen")
+        assert space.count() == 29
+        await mcp.call("undo_decision", position=decided["position"])
+        assert "limit=0" in (await mcp.fail("recent", limit=0)).content[0].text
+    assert space.count() == 30
+    with pytest.raises(InvalidInput, match="or name an operation"):
+        make_server(space, tools="everything")
+
+
 async def test_a_fact_is_forgotten_with_what_the_user_said(facts_space: remanence.Space) -> None:
     """ "Forget that" means both; restore brings both back."""
     [fact] = facts_space.remember([{"role": "user", "content": "I am allergic to nuts."}])

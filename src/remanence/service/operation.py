@@ -59,6 +59,7 @@ class Operation:
         access: What a token has to allow.
         slow: Whether it may take seconds, and should not keep others waiting.
         http_status: The HTTP status of success.
+        tools: The set of tools for MCP that it is in, if any.
         request: The class of the request.
         returns: The type of what the function returns.
         answer: The type of the answer, as `json_form` makes it.
@@ -72,6 +73,7 @@ class Operation:
     access: Access
     slow: bool
     http_status: int
+    tools: str
     request: type[Request]
     returns: Any
     answer: Any
@@ -110,6 +112,7 @@ def operation(
     field: str = "",
     slow: bool = False,
     http_status: int = 200,
+    tools: str = "",
     **limits: Any,
 ) -> Callable[[Method], Operation]:
     """Declare a function as an operation. Its first parameter is the space, or a `View` if it can be asked of the past.
@@ -124,6 +127,7 @@ def operation(
             `items`.
         slow: Whether it may take seconds.
         http_status: The HTTP status of success.
+        tools: The set of tools for MCP that it is in, if any. By its name it can be had as a tool in any case.
         limits: Types of parameters that allow less than the function.
     """
 
@@ -132,7 +136,7 @@ def operation(
         group = function.__module__.rpartition(".")[2].removesuffix("_operations")
         past = types_of(function, [first])[first] is View
         return _declare(
-            function, group, past, method, http_method, path, access, field, slow, http_status, limits, options
+            function, group, past, method, http_method, path, access, field, slow, http_status, tools, limits, options
         )
 
     return declare
@@ -148,6 +152,7 @@ def method_operation(
     field: str = "",
     slow: bool = False,
     http_status: int = 200,
+    tools: str = "",
     **limits: Any,
 ) -> Operation:
     """Declare a method of `Space`, or of a facet of it, as an operation. Its first paragraph says what it does.
@@ -161,6 +166,7 @@ def method_operation(
         field: The name of the only field of the answer, if the method returns no object. By default a list is `items`.
         slow: Whether it may take seconds.
         http_status: The HTTP status of success.
+        tools: The set of tools for MCP that it is in, if any. By its name it can be had as a tool in any case.
         limits: Types of parameters that allow less than the method.
     """
     group, facet, past = _place_of(method)
@@ -171,7 +177,7 @@ def method_operation(
 
     update_wrapper(run, method)
     run.__name__ = name or method.__name__
-    return _declare(run, group, past, method, http_method, path, access, field, slow, http_status, limits)
+    return _declare(run, group, past, method, http_method, path, access, field, slow, http_status, tools, limits)
 
 
 def _declare(
@@ -185,6 +191,7 @@ def _declare(
     field: str,
     slow: bool,
     http_status: int,
+    tools: str,
     limits: dict[str, Any],
     options: type | None = None,
 ) -> Operation:
@@ -192,11 +199,13 @@ def _declare(
     if name in OPERATIONS:
         raise TypeError(f"there are two operations {name!r}.")
     bases: list[type[Request]] = [ReadRequest] if past else []
-    bases += [] if options is None else [request_of(options)]
-    request = request_of(function, *bases, **limits)
+    bases += [] if options is None else [request_of(options, described_by=method)]
+    request = request_of(function, *bases, described_by=method, **limits)
     returns = types_of(function, ["return"])["return"]
     answer = _answer(returns, field)
-    declared = Operation(function, name, group, http_method, path, access, slow, http_status, request, returns, answer)
+    declared = Operation(
+        function, name, group, http_method, path, access, slow, http_status, tools, request, returns, answer
+    )
     OPERATIONS[name] = declared
     if method is not None:
         OPERATION_OF[method] = declared

@@ -6,6 +6,7 @@ A request is written with JSON types only: moments and ids are text.
 from __future__ import annotations
 
 import inspect
+import re
 from collections import abc
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -60,12 +61,15 @@ _SEQUENCES = (abc.Sequence, abc.Collection, abc.Iterable, list)
 _SKIPPED = ("self", "space", "view", "progress")
 
 
-def request_of(source: Callable[..., Any], *bases: type[Request], **limits: Any) -> type[Request]:
+def request_of(
+    source: Callable[..., Any], *bases: type[Request], described_by: Callable[..., Any] | None = None, **limits: Any
+) -> type[Request]:
     """A request that has a field for each parameter, with its default and the JSON form of its type.
 
     Args:
         source: A function, a method, or a dataclass of options.
         bases: Requests whose fields it has, too.
+        described_by: The method whose docstring says what the parameters are; by default the source.
         limits: Types of parameters that allow less than the source.
 
     >>> def forget(self, id: str | Memory, why: str | None = None, *, at: datetime | None = None) -> None: ...
@@ -75,15 +79,28 @@ def request_of(source: Callable[..., Any], *bases: type[Request], **limits: Any)
     parameters = inspect.signature(source).parameters
     names = [name for name, each in parameters.items() if name not in _SKIPPED and each.kind is not each.VAR_KEYWORD]
     types = types_of(source, [name for name in names if name not in limits])
+    descriptions = _argument_descriptions(described_by or source)
     made: dict[str, Any] = {}
     for name in names:
         default = parameters[name].default
         default = (
             ... if default is inspect.Parameter.empty else list(default) if isinstance(default, tuple) else default
         )
-        made[name] = (limits[name] if name in limits else json_type(types[name]), default)
+        kind = limits[name] if name in limits else json_type(types[name])
+        made[name] = (kind, Field(default, description=descriptions[name]) if name in descriptions else default)
     title = "".join(part[0].upper() + part[1:] for part in source.__name__.split("_") if part) + "Request"
     return create_model(title, __base__=bases or Request, __doc__=inspect.cleandoc(source.__doc__ or ""), **made)
+
+
+def _argument_descriptions(source: Any) -> dict[str, str]:
+    """What the docstring of a method says of its parameters.
+
+    >>> sorted(_argument_descriptions(request_of))
+    ['bases', 'described_by', 'limits', 'source']
+    """
+    section = re.search(r"^Args:\n((?:[ ]{4}.*\n?)+)", inspect.cleandoc(source.__doc__ or ""), re.MULTILINE)
+    described = re.findall(r"^    (\w+): ((?:.*\n?)(?:^[ ]{8}.*\n?)*)", section[1] if section else "", re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in described}
 
 
 def types_of(source: Any, names: list[str]) -> dict[str, Any]:

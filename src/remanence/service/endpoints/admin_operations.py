@@ -41,7 +41,7 @@ class ChangesPage:
     has_more: bool
 
 
-@operation("GET", "/changes")
+@operation("GET", "/changes", tools="audit")
 def changes(view: View, after: Annotated[int, Field(ge=0)] = 0, limit: PageSize = 100) -> ChangesPage:
     """List what happened to memories after a ledger position, a page at a time."""
     with view._engine.open_index(view.name) as index:
@@ -57,10 +57,10 @@ browse = method_operation("POST", "/browse", AdminView.browse, limit=PageSize)
 filter_values = method_operation("GET", "/browse/values", AdminView.filter_values)
 recorded = method_operation("GET", "/recorded", AuditView.recorded)
 told = method_operation("GET", "/recorded/block", AuditView.told, field="text")
-diff = method_operation("GET", "/diff", AuditView.diff)
-exposures = method_operation("GET", "/memories/{id}/exposures", AuditView.exposures)
+diff = method_operation("GET", "/diff", AuditView.diff, tools="audit")
+exposures = method_operation("GET", "/memories/{id}/exposures", AuditView.exposures, tools="audit")
 pending_erasures = method_operation("GET", "/erasures/pending", AuditView.pending_erasures)
-verify = method_operation("GET", "/verify", Space.verify, slow=True)
+verify = method_operation("GET", "/verify", Space.verify, slow=True, tools="audit")
 check = method_operation("GET", "/check", Admin.check, "admin", field="differences", slow=True)
 compact = method_operation("POST", "/compact", Admin.compact, "admin", slow=True)
 rebuild = method_operation("POST", "/rebuild", Space.rebuild, "admin", slow=True)
@@ -68,9 +68,9 @@ rebuild_collection = method_operation(
     "POST", "/rebuild-collection", Admin.rebuild_collection, "admin", field="collection", slow=True
 )
 reextract = method_operation("POST", "/reextract", Admin.reextract, "admin", slow=True)
-quarantine = method_operation("POST", "/quarantines", Audit.quarantine, "admin")
-quarantines = method_operation("GET", "/quarantines", Audit.quarantines)
-release = method_operation("POST", "/quarantines/{id}/release", Audit.release, "admin")
+quarantine = method_operation("POST", "/quarantines", Audit.quarantine, "admin", tools="audit")
+quarantines = method_operation("GET", "/quarantines", Audit.quarantines, tools="audit")
+release = method_operation("POST", "/quarantines/{id}/release", Audit.release, "admin", tools="audit")
 
 
 def export_file(space: Space, path: Path, *, children: bool = False, vectors: bool = False) -> TransferReport:

@@ -32,13 +32,13 @@ _FIELDS = {
 """What each action takes."""
 
 
-@operation("GET", "/decisions")
+@operation("GET", "/decisions", tools="audit")
 def decisions(space: Space, limit: Annotated[int, Field(ge=1, le=500)] = 50) -> list[Decision]:
     """List the last decisions about memories and entities, newest first."""
     return list_decisions(space, limit)
 
 
-@operation("POST", "/decisions/preview")
+@operation("POST", "/decisions/preview", tools="audit")
 def preview_decision(
     space: Space,
     action: Action,
@@ -63,7 +63,7 @@ def preview_decision(
     return preview_split(space, entity or "", names or [])
 
 
-@operation("POST", "/decisions", "write", http_status=201)
+@operation("POST", "/decisions", "write", http_status=201, tools="audit")
 def decide(
     space: Space,
     action: Action,
@@ -94,7 +94,7 @@ def decide(
     return decision_about(space, subject)
 
 
-@operation("POST", "/decisions/undo", "write")
+@operation("POST", "/decisions/undo", "write", tools="audit")
 def undo_decision(space: Space, position: Annotated[int, Field(ge=1, le=2**63 - 1)]) -> Decision:
     """Undo a decision by a new ledger entry."""
     return ledger_decisions.undo_decision(space, position)

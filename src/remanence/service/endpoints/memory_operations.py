@@ -170,7 +170,7 @@ def touch(
 # Reading
 
 
-@operation("POST", "/recall", options=RecallOptions)
+@operation("POST", "/recall", method=View.recall, options=RecallOptions)
 def recall(view: View, query: str = "", explain: bool = False, **options: Any) -> RecallReport:
     """Answer a question with memories, best first, each with its reasons. `explain` also returns them as text."""
     return _report(view.recall(query, **options), explain=explain)

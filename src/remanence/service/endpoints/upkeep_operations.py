@@ -70,10 +70,12 @@ class PlanReport:
     text: str
 
 
-at_risk = method_operation("GET", "/upkeep/at-risk", Upkeep.decay, name="at_risk", slow=True, limit=_Limit | None)
+at_risk = method_operation(
+    "GET", "/upkeep/at-risk", Upkeep.decay, name="at_risk", slow=True, limit=_Limit | None, tools="upkeep"
+)
 
 
-@operation("GET", "/upkeep/clusters", slow=True)
+@operation("GET", "/upkeep/clusters", slow=True, tools="upkeep")
 def clusters(
     space: Space,
     similarity: float | None = None,
@@ -86,7 +88,7 @@ def clusters(
     return ClusterList(items, found.examined_count, found.position, found.similarity)
 
 
-@operation("POST", "/upkeep/preview", slow=True)
+@operation("POST", "/upkeep/preview", slow=True, tools="upkeep")
 def preview(
     space: Space,
     step: Literal["run", "gc", "consolidate", "link", "promote", "discover"] = "run",
@@ -131,7 +133,7 @@ _STEP_FIELDS = {
 }
 
 
-@operation("POST", "/upkeep/apply", "admin", field="run", slow=True)
+@operation("POST", "/upkeep/apply", "admin", field="run", slow=True, tools="upkeep")
 def apply(space: Space, plan: str) -> Run | None:
     """Do exactly what a plan says, as one run that can be undone; None if there was nothing to do."""
     run = space.upkeep.apply(get_plan(space, plan))
@@ -139,13 +141,13 @@ def apply(space: Space, plan: str) -> Run | None:
     return run
 
 
-@operation("POST", "/upkeep/undo", "admin")
+@operation("POST", "/upkeep/undo", "admin", tools="upkeep")
 def undo(space: Space, run: str) -> UndoReport:
     """Reverse a run by appending the opposite changes."""
     return space.upkeep.undo(run)
 
 
-runs = method_operation("GET", "/upkeep/runs", Upkeep.runs)
+runs = method_operation("GET", "/upkeep/runs", Upkeep.runs, tools="upkeep")
 
 
 @operation("GET", "/upkeep/settings", field="settings")
@@ -157,7 +159,7 @@ def settings(space: Space) -> dict[str, Any]:
 expire = method_operation("POST", "/upkeep/expire", Upkeep.expire, "write")
 
 
-@operation("POST", "/upkeep/restore", "write", field="count")
+@operation("POST", "/upkeep/restore", "write", field="count", tools="upkeep")
 def restore(space: Space, ids: ListOf[Name]) -> int:
     """Bring back forgotten or archived memories, and count them."""
     return space.upkeep.restore(ids)
