@@ -22,7 +22,7 @@ from pagerank import pagerank
 from remanence.index import SIGNALS
 from remanence.index.graph import entity_graph, graph_spread
 from remanence.index.words import words
-from remanence.recall import fusion, query, rankings, recall
+from remanence.recall import fusion, query, recall
 from remanence.recall.fusion import FusedRanking
 from remanence.schema import Ranking
 from remanence.testing.datasets import Conversation, EvalQuestion
@@ -30,6 +30,7 @@ from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60
+_fuse = fusion.fuse  # this one, also while another is in its place
 
 
 def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:
@@ -38,13 +39,13 @@ def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float]) 
         replace(r, scores=[1 / (_K + rank) for rank in range(1, len(r.rows) + 1)], floor=0.0, ceiling=None)
         for r in rankings
     ]
-    return fusion.fuse(ranked, weights)
+    return _fuse(ranked, weights)
 
 
 def min_max_sum(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:
     """Each signal from its own last hit, 0, to its own first, 1."""
     ranked = [replace(r, floor=min(r.scores, default=0.0), ceiling=None) for r in rankings]
-    return fusion.fuse(ranked, weights)
+    return _fuse(ranked, weights)
 
 
 _normalize = fusion.normalize_scores
@@ -81,7 +82,7 @@ def _together(*patches: Patches) -> Patches:
 
 
 def _fused_by(function: Callable[..., FusedRanking]) -> Patches:
-    return {module: {"fuse": function} for module in (recall, rankings)}
+    return {module: {"fuse": function} for module in (recall, fusion)}
 
 
 _EQUAL = dict.fromkeys(SIGNALS, 1.0)

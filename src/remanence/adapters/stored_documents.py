@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from remanence.space.view import View
 
 _MAX_SOURCE_LENGTH = 512
+"""A longer source of a document is kept in its metadata only."""
 _MAX_IDENTITY_LENGTH = 480
+"""In place of a longer identity of a document, the key of its memory has a digest."""
 
 
 @dataclass(frozen=True, slots=True)

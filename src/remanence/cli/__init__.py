@@ -40,7 +40,9 @@ from remanence.cli import file_commands, doctor, model_commands, server_commands
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells give it: 128 and the number of the signal."""
 _PIPE_CLOSED = 141
+"""Exit status if whoever reads the output has gone: 128 and the number of SIGPIPE."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -22,9 +22,12 @@ _MAX_TOGETHER = 12
 _RELATED = 2
 """How many times a relation counts as much as being mentioned in one memory."""
 _EDGES_PER_NODE = 6
+"""Edges of a map, at most, for each entity in it."""
 _MAX_GROUPS = 150
+"""How many groups of entities are drawn apart; the smallest become one."""
 _MAX_LAYOUTS = 16
 _SPACING, _GAP = 11.0, 26.0
+"""Pixels between entities of a group, and between groups."""
 _GROUP_SPACING = 4.0
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 

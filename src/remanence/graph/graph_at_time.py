@@ -25,6 +25,7 @@ from remanence.schema import Entity, Link, Memory, Relation, Snapshot, Window, f
 
 MENTIONS, NEXT_TURN = "mentions", "next_turn"
 _MAX_SUGGESTIONS = 3
+"""How many similar names an error suggests."""
 _PROBE_LIMIT = 16
 """How many claims are read to see whether an entity has any relation."""
 

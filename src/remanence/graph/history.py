@@ -58,6 +58,7 @@ _VERBS: dict[EventKind, str] = {
     "served": "returned by a recall",
 }
 _MAX_QUOTE_LENGTH = 80
+"""Characters of a text that an event quotes."""
 _EVENT_COLUMNS = ("at", "kind", "description", "actor", "why", "edge_name", "about", "position")
 
 

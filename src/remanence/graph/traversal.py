@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_DEPTH = 8
+"""The most steps from a start: further on, nearly everything is reached."""
 FAN_OUT = 32
 """How many relations, and how many mentions, are followed from a node that is not the start."""
 _PATH_FAN_OUT = 256
+"""How many edges of a node are read when a path is looked for."""
 _MAX_LABEL_LENGTH = 120
+"""Characters of the label of a node."""
 _UNSTATED_COST = 1 + 1 / 64
 """What a mention or a next turn counts in a path; relations and links count 1. The number of steps decides first."""
 _MODES = {"out": "out", "in": "in", "both": "all"}

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BATCH = 2_000
+"""Memories that are applied at a time."""
 
 
 class Applied(NamedTuple):

@@ -37,7 +37,9 @@ def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
 
 
 _MAX_CACHED_MEMORIES = 4_096
+"""How many memories are kept, those read last."""
 _MAX_RECALLED_TEXTS = 512
+"""Texts of recalled memories that are known when one is added again, the last ones."""
 
 
 class MemoryCache:

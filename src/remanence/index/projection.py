@@ -58,6 +58,7 @@ a space with fewer entries has none."""
 _MAX_REBUILT_AT_ONCE = 1_000
 """Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
 _EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
+"""Bytes of an index without memories, for each row, and for each memory that is kept: an estimate."""
 
 
 class _SavedIndex(NamedTuple):

@@ -20,7 +20,9 @@ _DAY = 86_400 * 1_000_000
 VALID, MENTIONED, SAID = range(3)
 _LABELS = ("true", "names", "said")
 _WEIGHTS = np.array([1.0, 0.9, 0.8])
+"""What a time counts that a memory is true at, that its text names, and at which it was said."""
 _MIN_SCORE = 0.01
+"""A window that scores less is not returned."""
 _REACH = 4
 """A window further away than this many times the length of the time asked about scores less than `_MIN_SCORE`."""
 _UNSUPPORTED_SHARE = 0.25

@@ -24,6 +24,7 @@ from remanence.ledger.codec import decode, encode, event_kind, event_subject
 from remanence.schema import Entry, from_micros, micros
 
 SALT_SIZE = 16
+"""Bytes of the random part of a digest, without which an erased text could be guessed."""
 
 
 class StoredEntry(NamedTuple):

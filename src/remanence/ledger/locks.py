@@ -11,6 +11,7 @@ from typing import IO
 from uuid import uuid4
 
 _ATTEMPTS = 100
+"""How often the folder of a lock file is made, and the file opened, while another process removes it."""
 
 
 class ThreadLocks:

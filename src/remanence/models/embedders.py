@@ -61,6 +61,7 @@ _QUESTION, _TEXT = 0, 1
 _WINDOW = 94
 """Word pieces that the default embedder reads at once. Of a longer text it takes the mean of several windows."""
 _MAX_WINDOWS = 8
+"""How many windows of a text are read, at most."""
 FORMER_DEFAULT = "wordllama-256"
 """The default embedder of ledgers that were written before this table was there."""
 BLOCK_SIZE = 4096  # pieces summed at a time, so that a megabyte of text needs no gigabyte of vectors

@@ -28,6 +28,7 @@ MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
 MAX_NAMES, MAX_TRIPLES, MAX_TAGS, MAX_EFFECTS = 32, 16, 8, 8
 MAX_TURN = 1_000_000
 DEFAULT_IMPORTANCE, DEFAULT_CONFIDENCE = 0.6, 0.8
+"""The importance and confidence of a fact to which the model gives none."""
 # The confidence is multiplied by this if a name, or more than two thirds of the words, are not in the source.
 UNSUPPORTED_FACTOR, MIN_OVERLAP = 0.5, 1 / 3
 

@@ -18,12 +18,15 @@ from pathlib import Path
 CONSTANT = "<constant>"
 _MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _SHORT_MESSAGE = 4
+"""A message of fewer words is marked as short, for the weights."""
 _SHORT_ANSWER = 8
+"""A turn of fewer words after a question is marked as an answer, for the weights."""
 _LONG_TURN = 40
 """Words from which on the length of a turn says no more."""
 _WORDS_BEFORE = 12
 """How many words of the turn before count, the last ones."""
 _MAX_EVIDENCE_WORDS = 3
+"""How many words a reason names."""
 # In quotation marks, after "this:", or long after a colon: but not "I'm at the doctor's: what am I allergic to?"
 _QUOTATION = re.compile(
     r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|\bthis(?: \w+)?:\s.+\Z|"

@@ -21,6 +21,7 @@ MAX_LINES = 16
 MAX_TOKENS = 512
 """How many word pieces a question and its lines may have."""
 QUESTION_WORDS, QUESTION_TOKENS = 60, 58
+"""How many words, and word pieces, of a question are read. The reader was trained with these lengths."""
 LINE_WORDS, LINE_TOKENS, MIN_LINE_TOKENS = 30, 40, 12
 """How many words, and word pieces, of a line are read. If all lines together are too long, fewer pieces of each."""
 BEFORE_WORDS = 12

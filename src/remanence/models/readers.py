@@ -34,6 +34,7 @@ DEFAULT_READER, NO_READER = "small", "none"
 READER_VARIABLE = "REMANENCE_READER"
 """The environment variable that names a reader in place of the default one; "none" turns it off."""
 _CACHED_READINGS, _CACHED_PAIRS = 2_000, 50_000
+"""How many readings of lists, and scores of single texts, are kept, the last ones."""
 _PASSAGE_WORDS = 64
 """How many words of a text are read by a model that reads one text at a time."""
 

@@ -199,7 +199,14 @@ class Recall(Sequence[Hit]):
         return self.table()
 
     def table(self, *, ids: bool = False) -> Table:
-        """The hits as a table of rich, for a terminal; with `ids`, the id of each memory below its text."""
+        """The hits as a table of rich, for a terminal.
+
+        Args:
+            ids: Whether the id of each memory stands below its text.
+
+        Returns:
+            The table, which a console of rich prints.
+        """
         from rich.markup import escape
         from rich.table import Table
 

@@ -33,6 +33,7 @@ RecallFunction = Callable[[str, Mapping[str, Any]], Recall]
 _QUESTION_FIELDS = ("question", "expected", "now", "during")
 _DEPTHS = (1, 5, 10)
 _BOOTSTRAP_SAMPLES = 1_000
+"""Samples of the questions by which intervals are estimated."""
 _QUESTION_COLUMNS = ("question", "expected", "ranks", "found", "first", "ms")
 
 

@@ -54,6 +54,7 @@ its vector, are together at least this."""
 _MAX_ENDED = 0.25
 """A memory is stated only if it has ended with a lower probability."""
 _MAX_CACHED_PROFILES, _MAX_CACHED_WINDOWS, _MAX_CACHED_VECTORS = 16, 8_000, 20_000
+"""How many profiles, readings of windows and vectors of statements are kept, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)

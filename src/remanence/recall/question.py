@@ -110,6 +110,7 @@ _MIN_EARLIER = 0.8
 CONTEXT_TURNS = 4
 """How many turns before a question are used."""
 _MAX_TURN_WORDS = 24
+"""How many words of an earlier turn are read with a question, the last ones."""
 _MIN_WORDS = 3
 """A question with fewer content words may not name its topic: "And staging?", but not "What am I allergic to?"."""
 _MIN_FOLLOW_UP = 0.5

@@ -36,6 +36,7 @@ WINDOW, STEP = 16, 8
 _NEAR = 4
 """How many later memories are read with one."""
 _MAX_GAP = timedelta(days=1)
+"""A longer time between two memories is read as this one."""
 _DAY = 86_400.0
 _MARKS = ".,;!?"
 

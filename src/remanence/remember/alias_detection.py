@@ -32,6 +32,7 @@ from remanence.text.text import normalize_name
 
 _KINDS = ("person", "thing")
 _CHARS_BEFORE = 40
+"""Characters before a name that are read: "my sister" says whose name it is."""
 _OWN_RELATIVE = re.compile(rf"\b(?:[Mm]y|[Oo]ur) ({load_pattern('relationship')}),? $")
 _INTRODUCED_BEFORE = re.compile(
     r"\b(?:(?:my|our|his|her|their|your|['’]s) [a-z-]+(?: [a-z-]+)?,?|(?:an)?other|an?|the|called|named|some) $",

@@ -25,6 +25,7 @@ from remanence.text.text import normalize_name
 
 _WORD = re.compile(r"\w+(?:[.'’&@+#-]\w+)*")
 _MAX_WORDS = 6
+"""Words of the longest registered name that is looked for in a text."""
 
 
 def disambiguate_people(index: Index, prepared: PreparedVersion) -> PreparedVersion:

@@ -20,7 +20,8 @@ from remanence.service.requests import ReadRequest, Request, request_of, types_o
 from remanence.space.facets.admin_facet import Admin, AdminView
 from remanence.space.facets.audit_facet import Audit, AuditView
 from remanence.space.facets.entity_facet import Entities, EntitiesView
-from remanence.space.facets.graph_facet import Graph, GraphView
+from remanence.space.facets.graph_facet import Graph
+from remanence.space.facets.graph_view import GraphView
 from remanence.space.facets.job_facet import Jobs
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space

@@ -47,6 +47,7 @@ _NO_NEED = 0.02
 _LITTLE_NEED = 0.08
 """For a message that needs memory with a lower probability, only hits with a word of it are quoted."""
 _NEED_WITHOUT_READER = 0.2
+"""In a space without a reader, hits are quoted for a message that needs memory at least so much."""
 _NEED_WITHOUT_ANSWER = 0.3
 """For a message that needs memory at least so much, the first hit on its matter is quoted if no hit seems to help."""
 _NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4

@@ -24,7 +24,7 @@ from remanence.schema import Memory, Window
 from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
 from remanence.space.facets.entity_facet import EntitiesView
-from remanence.space.facets.graph_facet import GraphView
+from remanence.space.facets.graph_view import GraphView
 from remanence.space.prompt_view import PromptView
 from remanence.space.recall_request import answer_request, checked_request, with_usage
 from remanence.text.temporal import parse_moment

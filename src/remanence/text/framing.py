@@ -31,6 +31,7 @@ MAX_TEXT_CHARACTERS = 2_000
 """How many characters of one memory are shown, so that one document does not use the whole token limit."""
 
 _MAX_REPLACEMENT = 120
+"""Characters of a newer memory that are quoted beside the one it replaced."""
 
 TokenCounter = Callable[[str], int]
 """Counts the tokens of a text."""

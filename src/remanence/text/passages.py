@@ -9,6 +9,7 @@ from math import ceil
 from remanence.text.text import sentence_breaks
 
 MAX_PASSAGES = 4_000
+"""Passages of one text: their number has 12 bits in the number of a point."""
 NO_PASSAGE = ((0, 0),)
 """The passages of a text that no query is to find. None at all would mean the entire text."""
 

@@ -15,9 +15,12 @@ from remanence.text.temporal import find_stated_times
 from remanence.text.text import SENTENCE_END, normalize_name
 
 MAX_MENTIONS = 64
+"""Names of one text that are stored."""
 _MAX_TIMES = 16
+"""Times of one text that are stored."""
 _MAX_EVENT_CHARS = 2_000  # a longer text is a document, which has no single time at which it happened
 _MAX_HEADING_CHARS = 100
+"""Characters of a first line that is a heading."""
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
 _DECORATION = r"[\s#*\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001ffff]+"  # marks of Markdown, arrows, emoji
 _AROUND_HEADING = re.compile(rf"^{_DECORATION}|{_DECORATION}$")

@@ -104,6 +104,7 @@ _STEMS: dict[str, dict[str, str]] = {}
 """For each language a cache of the stems of words; "" for a stop word. Plain dicts: this is the most frequent
 look-up."""
 _MAX_STEMS = 400_000
+"""Words whose stems are kept in memory."""
 
 
 def split_words(text: str) -> list[str]:

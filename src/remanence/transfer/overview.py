@@ -42,6 +42,7 @@ _DETAIL_COLUMNS = (
     *("relations", "links_out", "links_in"),
 )
 MAX_PAGE_SIZE = 1_000
+"""Memories of one page."""
 _CURRENT, _SUPERSEDED, _EXPIRED, _ARCHIVED, _FORGOTTEN, _QUARANTINED, _ERASED = range(len(STATUSES))
 
 

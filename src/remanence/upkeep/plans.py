@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 AnyPlan = TypeVar("AnyPlan", bound="Plan")
 _MAX_CELL_WIDTH = 60
+"""Characters of a cell of a plan's table."""
 _MAX_ROWS = 40
+"""Rows of a plan's table."""
 
 
 class StalePlan(Exception):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 T = TypeVar("T", bound=Hashable)
 
 _MIN_CAPACITY = 16
+"""Places of a new column; it grows from there by a factor."""
 MAX_UNRESERVED_VALUES = 4_096
 """Columns loaded with more values reserve capacity at once, so that adding the first memory does not reallocate them
 all. Smaller columns reserve it when they grow."""

@@ -34,6 +34,7 @@ from typing import NamedTuple
 from remanence.schema import OPEN_END, OPEN_START, DisagreementKind
 
 _RECENT = 366 * 24 * 60 * 60 * 1_000_000
+"""Microseconds of a year: a claim that began within them before it was told was no history then."""
 
 
 class TimedClaim(NamedTuple):

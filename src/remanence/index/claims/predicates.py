@@ -21,6 +21,7 @@ from remanence.schema import Entry, Triple
 from remanence.text.claims.predicates import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 
 _MAX_LENGTH = 128
+"""Characters of a predicate."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _ALLOWED = re.compile(r"[\w -]+")
 

@@ -47,7 +47,9 @@ __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
 _MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
 _LARGER_LIMIT = 4
+"""How many times the wanted claims are resolved, as some of them do not hold."""
 _MAX_DISAGREEMENTS = 64
+"""With how many other claims, the newest, one is compared."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 

@@ -29,7 +29,9 @@ BATCH = 64
 FIRST_PAUSE = 5.0
 """Seconds until an embedder that did not answer is asked again. Each time the pause is doubled."""
 _MAX_PAUSE = 300.0
+"""Seconds after which an embedder that failed is tried again, at the most."""
 _IDLE_SECONDS = 30.0
+"""Seconds until the next look, if no space waits for vectors."""
 _OTHER_SECONDS = 0.5
 """How often it is looked at what a caller or another process has embedded."""
 

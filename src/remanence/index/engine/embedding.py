@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CHUNK = 2_000
+"""Rows without a vector that are embedded at a time."""
 _META = "embedder"
 
 

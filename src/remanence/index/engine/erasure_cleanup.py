@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
+"""Seconds between two looks for erased text that is still to be removed, if there was none."""
 _RETRY_SECONDS = 0.5
+"""Seconds until the next try, if there was some."""
 _QUIET_SECONDS = 1.0
 """An index is rebuilt when nothing was erased for this long, so that a series of erasures causes one rebuild."""
 _MAX_WAIT_SECONDS = 30.0

@@ -27,16 +27,20 @@ WRITER_WEIGHT = 0.1
 """The score of a text other than a turn if the question names its writer: it is seldom about the writer."""
 NEXT_TURN_WEIGHT, PREVIOUS_TURN_WEIGHT, SAME_SESSION_WEIGHT, SAME_DOCUMENT_WEIGHT = 0.15, 0.25, 0.25, 1.5
 CEILING = 1.0
+"""The score from which on a memory is not connected better."""
 QUESTION_PENALTY = 0.65
 """The part of its score that a turn loses if it only asks a question: the answer is in another turn."""
 PARTIAL_SHARE = 0.5
 """The weight of a name that is in the question in part or in lower case."""
 
 _FAN_OUT = 64
+"""How many memories about a similar name are taken, the newest."""
 _MIN_SPECIFICITY = 0.5
 """The least weight of a name, for names that nearly every memory is about, as in a space of a few memories."""
 _MIN_SIMILARITY = 0.6
+"""The cosine from which on a name is similar to the question, by the default embedder."""
 _MAX_SIMILAR_NAMES = 4
+"""How many similar names are taken, the nearest."""
 
 
 class EntityGraph(MentionIndex):

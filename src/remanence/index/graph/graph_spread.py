@@ -23,6 +23,7 @@ from remanence.schema import Query, RelatedName
 from remanence.text.text import tokens
 
 MAX_HOPS = 2
+"""How many names the walk passes from the memories it starts from."""
 MAX_RELATIONS = 3
 """How many relations are followed one after the other from a name in the question."""
 HOP_DECAY = 0.4
@@ -41,9 +42,11 @@ _LATER_FOLLOWED = 2
 _EXAMINED_NAMES = 4
 """Of how many names after each relation it is asked whether a memory mentions them."""
 _FAN_OUT = 32
+"""How many relations of a name are followed, the newest."""
 MENTIONED_SHARE = 0.3
 """How far a memory of up to `_SHORT_MEMORY` characters is about a name that it only mentions."""
 _SHORT_MEMORY = 200
+"""Characters up to which a memory is short: what it mentions, it is about."""
 _MAX_HOP_ROWS = 8
 """A name that more memories are about is not followed."""
 

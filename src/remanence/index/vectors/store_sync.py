@@ -26,6 +26,7 @@ from remanence.index.arrays.columns import Column, split_bytes
 from remanence.text.text import text_hash
 
 PASSAGE_BITS = 12
+"""Bits of a point's number that are the number of the passage in its memory."""
 MAX_PASSAGES = 1 << PASSAGE_BITS
 
 
@@ -120,7 +121,9 @@ def passage_texts(version: Remembered | None) -> list[str]:
 log = logging.getLogger(__name__)
 
 BATCH = 4_096
+"""Points that are written at a time."""
 _MIN_RETRY_SECONDS = 1.0
+"""Seconds until a store that failed is asked again, at least; after a slow failure ten times as long as that took."""
 _FAST_FAILURE = 0.5
 """A server that fails within this many seconds may be asked again by a caller; a slower one only in the background."""
 _PROBES = 3

@@ -25,6 +25,7 @@ from remanence.text.lexicon.languages import ENGLISH, tokens_by_language
 from remanence.text.lexicon.thesaurus import related_words
 
 K1, B = 0.9, 0.5
+"""The parameters of BM25: how soon another occurrence of a word counts less, and how much longer texts lose."""
 NEXT_TURN_SHARE = 0.5
 """The share of a word's score that the next turn gets: an answer need not repeat the question."""
 RELATED_WORD_SHARE = 0.6
@@ -32,7 +33,10 @@ RELATED_WORD_SHARE = 0.6
 OTHER_LANGUAGE_SHARE = 0.005
 """The share of texts in another language from which on a question is also asked in its forms."""
 _MAX_LISTED = 4
+"""How many words a reason names."""
 _MANY = 64
+"""How many documents of a word are looked at first. A word in more than so many times the wanted ones bounds no
+score."""
 
 NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]

@@ -27,7 +27,8 @@ from remanence.service.pages import make_cursor
 from remanence.space.facets.admin_facet import Admin, AdminView
 from remanence.space.facets.audit_facet import Audit, AuditView
 from remanence.space.facets.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision
-from remanence.space.facets.graph_facet import Graph, GraphView
+from remanence.space.facets.graph_facet import Graph
+from remanence.space.facets.graph_view import GraphView
 from remanence.space.facets.job_facet import Jobs
 from remanence.transfer.imports.importing import ImportReport
 from remanence.transfer.overview import ListedStatus

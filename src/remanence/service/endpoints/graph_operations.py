@@ -12,7 +12,8 @@ from remanence.schema import Disagreement, DisagreementKind, Memory, Relation
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import CountedPage
 from remanence.service.requests import ListOf, Name, Names, PageSize
-from remanence.space.facets.graph_facet import Graph, GraphView
+from remanence.space.facets.graph_facet import Graph
+from remanence.space.facets.graph_view import GraphView
 from remanence.space.space import Space
 from remanence.space.view import View
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from remanence.schema import Memory
 from remanence.service.operation import method_operation, operation
 from remanence.service.requests import PageSize
-from remanence.space.facets.graph_facet import GraphView
+from remanence.space.facets.graph_view import GraphView
 from remanence.space.space import Space
 from remanence.space.view import View
 

@@ -29,6 +29,7 @@ _OTHER_NAMES = {"insert": {"new_str": "insert_text"}, "rename": {"path": "old_pa
 _MAX_LINES = 999_999
 _NUMBER_WIDTH = len(str(_MAX_LINES))
 _LISTED_LEVELS = 2
+"""How many levels of folders a listing shows."""
 
 
 class MemoryFiles:

@@ -32,6 +32,7 @@ MAX_SENTENCE_CHARS = 300
 _MAX_CLAIMS = 3
 """How many claims a sentence makes about its subject: "Alice lives in Porto and works at IBM"."""
 _MAX_OBJECT_CHARS = 40
+"""Characters of the object of a claim: a longer one is a clause, not a thing."""
 
 NamesByStart = Mapping[int, NameSpan]
 """The names of a text by their start position."""
@@ -376,11 +377,13 @@ _DEFINITION = re.compile(
 _MARK_INSIDE = re.compile(r"[!?;](?= )|[?!]\.?$")
 _SEVERAL_SENTENCES = re.compile(r"\. (?<=[a-z]{3}\. )[A-Z]|\n")
 _MAX_STATEMENT_CHARS = 200
+"""Characters of a text that is one statement of the form "The capital of France is Paris"."""
 _NAME_PARTICLES = frozenset(" ".join(load_words("name_particles")).split()) | word_set(
     "and a an von zu in on for to with from at by as or"
 )
 _NOT_IN_NOUNS = FUNCTION_WORDS | CALENDAR_WORDS | load_words("not_in_nouns")
 _MAX_NAME_WORDS = 12
+"""Words of a name in such a statement."""
 _PARTICIPLES = {"wrote": "written", "made": "produced"}
 
 

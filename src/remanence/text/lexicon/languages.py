@@ -54,7 +54,9 @@ _CERTAIN_WORDS = frozenset({"und"})  # counted among the common words of English
 _LONGEST = 400
 """How many words are examined: enough to know the language of a longer text."""
 _MIN_TRIPLES = 8
+"""A text with fewer triples of letters is too short to tell its language by them."""
 _MAX_TRIPLES = 60
+"""How many triples of letters of a text are compared."""
 _UNKNOWN_TRIPLE = 26
 """The value of a triple that is not in the file, where the rarest have about 30: half as frequent as those."""
 _VOTE = 20.0

@@ -12,6 +12,7 @@ from remanence.text.text import normalize_name, split_sentences, strip_accents
 MAX_CHARS = 4_000
 """A longer text is a document about many people."""
 _MAX_SHORT_FORM = 20
+"""A longer name is no short form of another."""
 
 
 class AliasPair(NamedTuple):

@@ -74,6 +74,7 @@ _PLACE_CUE = re.compile(r"\b(?:in|from|to|near|of|around|visit(?:ed|ing)?|across
 _MAX_TOKENS = 8  # a longer run of capitals is a heading or a list, not a name
 _MAX_RUN = 3 * _MAX_TOKENS  # before openers are dropped
 _SHORT_TEXT = 5_000
+"""Characters up to which a word is searched for in the text, and the words of the text are not collected."""
 
 
 class _NameFinder:

@@ -62,6 +62,7 @@ _RELATIVE = re.compile(
 )
 """A relative or the like, before a name. German is left out: it writes all weekdays with a capital."""
 _MAX_NAME_CHARS = 24
+"""Characters before a time in which a word is looked for that makes it a name: "my sister April"."""
 
 Moment: TypeAlias = datetime | date | str
 

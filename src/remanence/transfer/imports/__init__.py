@@ -8,5 +8,6 @@ sqlite_file.py   SQLite files, opened to read only
 tables.py        a format as a table: which field of an object becomes which argument of `add` or `add_turns`
 formats.py       these tables: Zep, Letta, Hindsight, MCP memory server, Gemini, LangGraph as JSON, WhatsApp, CSV
 whatsapp.py      a chat of WhatsApp as rows
+text_file.py     a text without a format: its paragraphs, or the items of its lists
 chat_exports.py  langgraph.py  mem0.py  memvara.py  markdown.py  okf.py    one source each
 """

@@ -39,6 +39,7 @@ _IMPORTANCE_FACTOR = 16.0
 _ORDINARY, DEFINING = 0.5, 0.9
 """The importance of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that."""
 _MIN_RETENTION = 1e-9
+"""The lowest score: 0 would have no logarithm."""
 _HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
 """The scores below which the urgency is high, and medium. What scores the last or more is not at risk."""
 RISK_ZONE = (_HIGH_BELOW, _RISK_UNTIL)
@@ -51,12 +52,15 @@ _ROUNDING = 1e-5
 _BOOST = 0.1
 """How much stronger a boost, or use in another domain, makes a memory."""
 MAX_STRENGTH = 2.0
+"""The highest strength, boosts included."""
 _CROSS_DOMAIN_OVERLAP = 0.3
 """A use is in another domain if it shares less of its tags (Jaccard) with the memory."""
 
 _POWER = 1.1
+"""The exponent of forgetting by a power of time; half is left after one half-life."""
 _POWER_SCALE = 2 ** (1 / _POWER) - 1
 _FAST_SHARE, _SLOWDOWN = 0.7, 10.0
+"""The share of the fast component of the curve of two components, and how many times slower the other one is."""
 _FAST_RATE = 1.59676
 """Half-lives of the fast component in one half-life of the sum, so that half of the sum is left after it."""
 

@@ -27,7 +27,9 @@ from remanence.upkeep.steps.consolidation import OBSERVED_BY, Merge
 from remanence.upkeep.steps.decay import ScoredMemories
 
 _MIN_SHARED_ENTITIES = 2
+"""How many entities two memories have in common, at least, to be related: one alone relates too much."""
 _MIN_SCORE = 0.3
+"""The score from which on a link is proposed."""
 _MAX_LINKS = 5
 """How many links of each memory are proposed, the best."""
 _MAX_GROUP = 64
@@ -35,6 +37,7 @@ _MAX_GROUP = 64
 _MAX_ENTITIES = 12
 """Through how many entities of a memory, the rarest, pairs are looked for."""
 _ENTITY_WEIGHT, _TAG_WEIGHT = 0.7, 0.3
+"""The weight of common entities, rare ones more, and of common tags. Chosen by hand; no set measures proposed links."""
 _BATCH = 2_000
 _MAX_LISTED = 3
 

@@ -23,7 +23,9 @@ from remanence.upkeep.steps.decay import ScoredMemories
 
 _BATCH = 1_000
 _TOP = 10
+"""Hits of a recorded recall when it is asked again."""
 _MAX_RECALLS = 200
+"""How many recorded recalls are asked again, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from remanence.upkeep.steps.near_pairs import Pairs, Vector, cohesion, find_pair
 Action = Literal["merge", "review", "keep"]
 
 MAX_CLUSTER_SIZE = 12
+"""Memories of a cluster; a larger one is divided."""
 MAX_NEIGHBOURS = 16
 """How many of the memories nearest to each are considered."""
 _REVIEW_COHESION = 0.65

@@ -22,6 +22,7 @@ _SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’)\]」』]*$")
 _CLAUSE_BREAK = re.compile(r"[,;:]|\b(?:and|but|while|whereas|though|although)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 MAX_FAILURES = 2
+"""How many calls of a language model may fail before rules merge the rest."""
 _MIN_COVERED = 0.8
 """A sentence is covered by a text that has at least this share of its words."""
 _MIN_KNOWN = 0.6

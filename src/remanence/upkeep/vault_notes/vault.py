@@ -29,7 +29,9 @@ from remanence.upkeep.vault_notes.notes import (
 )
 
 _TITLE_LENGTH = 60
+"""Characters of the name of a note."""
 _MAX_RELATIONS = 50
+"""Relations that a note lists."""
 
 Subject = tuple[str, str]
 """What a note is about: ("id", memory id) or ("entity", entity id), as in its front matter."""

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 BATCH = 256  # 1,536 dimensions as JSON stay well under the 32 MB a server takes at once
 PAGE = 10_000
+"""Points whose ids are read at a time."""
 
 
 class Collection:

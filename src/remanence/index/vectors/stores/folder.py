@@ -36,8 +36,11 @@ log = logging.getLogger(__name__)
 ENGINE_FROM = 2**21
 """How many numbers (vectors times dimension) a space has at least when the engine starts."""
 _MOVE_AT_ONCE = 4
+"""Points that move to the engine with a write, besides two for each one written: more would stop readers for longer."""
 _RETRY_SECONDS = 10.0
+"""Seconds until the engine is tried again after it failed."""
 _ENGINE_MEMORY = 35_000_000
+"""Bytes that an engine without points takes."""
 
 
 class FolderStore:

@@ -1,0 +1,243 @@
+"""`space.graph` of one moment: what can be asked of the graph, and pictures of it."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
+
+from remanence.graph import pictures, traversal
+from remanence.graph.graph_at_time import NodeRef
+from remanence.graph.known_entities import KnownEntities
+from remanence.graph.traversal import MAX_DEPTH, Subgraph
+from remanence.index.engine import inputs
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.inputs import Moment
+from remanence.schema import Relation, micros
+from remanence.schema.notebook_pictures import NotebookPicture
+from remanence.space.facets.graph_queries import EdgeNames, GraphQueries, edge_names
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+
+_MAX_TIMELINE = 60
+
+
+class GraphView(GraphQueries):
+    """The graph of a space at the moment of one view: what can be asked of it, and pictures.
+
+    Wherever a node is expected, give a memory, an entity, the id of one, or a name.
+    """
+
+    def show(
+        self,
+        start: NodeRef | None = None,
+        relations: EdgeNames | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
+    ) -> NotebookPicture:
+        """An interactive picture for a notebook, with a slider for time.
+
+        Args:
+            start: The node in the middle. None draws the whole space.
+            relations: Only these predicates, kinds of links, "mentions" or "next_turn".
+            depth: How many steps from the start to go, at most 8.
+            at: Only what holds at this moment. None draws all that ever held.
+            limit: The most nodes to draw.
+
+        Returns:
+            The picture. The last line of a notebook cell shows it; `.save("graph.html")` writes it to a file.
+
+        Raises:
+            NotFound: The start is unknown.
+            InvalidInput: Another argument is not valid; the message names it.
+        """
+        return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit))
+
+    ashow = in_thread(show)
+
+    def save(
+        self,
+        path: str | FilePath,
+        start: NodeRef | None = None,
+        relations: EdgeNames | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
+    ) -> FilePath:
+        """Write a picture of the graph to a file.
+
+        Args:
+            path: The file. Its ending is the format: .html (an interactive page that needs no network), .svg or
+                .graphml.
+            start: As for `show`.
+            relations: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            NotFound: The start is unknown.
+            InvalidInput: The ending is none of these, or there is no such folder.
+
+        Example:
+            >>> import remanence, tempfile
+            >>> with remanence.open(None) as space:
+            ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
+            ...     space.graph.save(tempfile.mkdtemp() + "/graph.svg").name
+            'graph.svg'
+        """
+        return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit)).save(path)
+
+    asave = in_thread(save)
+
+    def to_igraph(
+        self,
+        start: NodeRef | None = None,
+        relations: EdgeNames | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
+    ) -> igraph.Graph:
+        """The graph as an `igraph.Graph`, with labels and times as attributes.
+
+        Args:
+            start: As for `show`.
+            relations: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
+
+        Returns:
+            A directed graph.
+
+        Raises:
+            NotFound: The start is unknown.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
+            ...     space.graph.to_igraph().vs["label"]
+            ['Alice', 'Porto']
+        """
+        return pictures.to_igraph(self._subgraph(start, relations, depth, at, limit))
+
+    ato_igraph = in_thread(to_igraph)
+
+    def to_networkx(
+        self,
+        start: NodeRef | None = None,
+        relations: EdgeNames | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
+    ) -> networkx.MultiDiGraph:
+        """The graph as a `networkx.MultiDiGraph`, with labels and times as attributes.
+
+        Args:
+            start: As for `show`.
+            relations: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
+
+        Returns:
+            The graph.
+
+        Raises:
+            NotFound: The start is unknown.
+            MissingExtra: networkx is not installed.
+        """
+        return pictures.to_networkx(self._subgraph(start, relations, depth, at, limit))
+
+    ato_networkx = in_thread(to_networkx)
+
+    def show_timeline(self, node: NodeRef | None = None) -> NotebookPicture:
+        """A picture for a notebook: when relations held, and when they were learned.
+
+        Args:
+            node: The entity whose relations to draw. For a memory, only what happened to it is drawn. None draws the
+                relations of the whole space, the sixty learned last.
+
+        Returns:
+            The picture.
+
+        Raises:
+            NotFound: The node is unknown.
+        """
+        if node is not None:
+            return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
+        relations = self._all_relations()
+        return pictures.timeline_picture(relations[-_MAX_TIMELINE:], now=self._now(), total=len(relations))
+
+    ashow_timeline = in_thread(show_timeline)
+
+    def save_timeline(self, node: NodeRef | None, path: str | FilePath) -> FilePath:
+        """Write the picture of `show_timeline` to a file.
+
+        Args:
+            node: The entity or memory, or None for the whole space.
+            path: The file. It ends in .html or .svg.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            NotFound: The node is unknown.
+            InvalidInput: The ending is neither of these, or there is no such folder.
+        """
+        return self.show_timeline(node).save(path)
+
+    asave_timeline = in_thread(save_timeline)
+
+    def _subgraph(
+        self, start: NodeRef | None, relations: EdgeNames | None, depth: int, at: Moment | None, limit: int
+    ) -> Subgraph:
+        names, steps, most = (
+            edge_names(relations),
+            inputs.check_positive_int(depth, "depth", MAX_DEPTH),
+            inputs.check_limit(limit),
+        )
+        with self._graph_at(at, any_time=at is None) as graph:
+            starts = graph.all_nodes() if start is None else [graph.find(start)]
+            steps = 1 if start is None else steps
+            return traversal.walk(graph, starts, edge_names=names, depth=steps, direction="both", limit=most)
+
+    def _relations_of(self, node: NodeRef) -> list[Relation]:
+        with self._graph_at(None) as graph:
+            graph_node = graph.find(node)
+            if graph_node.kind == "memory":
+                return []
+            return graph.index.relations.relations_of(graph_node.number, graph.snapshot)
+
+    def _all_relations(self) -> list[Relation]:
+        """The relations of all entities, the last learned at the end."""
+        with self._snapshot() as (index, snapshot):
+            numbers = KnownEntities(index, snapshot.position).list_name_numbers(None)
+            relations = {
+                relation.id: relation for n in numbers for relation in index.relations.relations_of(n, snapshot)
+            }
+        return sorted(relations.values(), key=lambda relation: (relation.recorded_at, relation.id))
+
+    def _last_relations(self, limit: int) -> tuple[list[Relation], int]:
+        """The relations that were learned last, the newest at the end, and how many there are in all."""
+        with self._snapshot() as (index, snapshot):
+            claims, batch = index.relations, 2 * limit
+            while True:
+                subjects, since = claims.newest_subjects(batch)
+                found = {
+                    relation.id: relation
+                    for subject in subjects
+                    for relation in claims.relations_of(subject, snapshot, direction="out")
+                    if micros(relation.recorded_at) >= since
+                }
+                if len(found) >= limit or batch >= len(claims):
+                    break
+                batch *= 4
+            ordered = sorted(found.values(), key=lambda relation: (relation.recorded_at, relation.id))
+            return ordered[-limit:], len(found) if batch >= len(claims) else claims.count(snapshot)
