@@ -24,7 +24,7 @@ from remanence.recall.receipts import CheckedOptions, Receipt
 from remanence.remember.add_options import AddOptions, Fraction, TurnOptions
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.endpoints import memory_operations
-from remanence.service.endpoints.memory_operations import AddRequest, TurnRequest
+from remanence.service.endpoints.memory_operations import TextRequest, TurnRequest
 from remanence.service.requests import request_of
 from remanence_mcp import default_tools
 
@@ -106,7 +106,7 @@ def test_add_has_every_option_with_its_default() -> None:
     options = {name: field.default for name, field in AddOptions.model_fields.items() if name != "text"}
 
     assert parameters(Space.add, "text") == options
-    assert set(AddRequest.model_fields) == {"text", *options}
+    assert set(TextRequest.model_fields) == {"text", *options}
     assert set(TurnRequest.model_fields) == set(TurnOptions.model_fields)
     command_line = vars(make_parser().parse_args(["add", "Ana drinks tea."]))
     assert set(options) - set(command_line) == {"entities", "triples", "meta", "passages"}  # `add-many` reads these

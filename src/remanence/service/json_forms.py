@@ -15,11 +15,12 @@ from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import AfterValidator, GetCoreSchemaHandler, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, PlainSerializer, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
 from remanence.schema import UTC, Window
+from remanence.service.docstrings import first_paragraph, item_descriptions
 
 Time = Annotated[
     datetime,
@@ -96,10 +97,10 @@ def json_form(kind: Any) -> Any:
     return kind
 
 
-def wrapped(kind: Any, name: str) -> Any:
+def wrapped(kind: Any, field: str, title: str) -> Any:
     """The form of a value that is the only field of an answer."""
-    written = TypedDict(_named(name), {name: json_form(kind)})  # type: ignore[misc]
-    return Annotated[Any, WrittenAs(written, lambda value: {name: value}, lambda fields: fields[name])]
+    written = TypedDict(title, {field: json_form(kind)})  # type: ignore[misc]
+    return Annotated[Any, WrittenAs(written, lambda value: {field: value}, lambda fields: fields[field])]
 
 
 DONE = Annotated[Any, WrittenAs(TypedDict("Done", {"done": bool}), lambda value: {"done": True}, lambda fields: None)]
@@ -111,6 +112,7 @@ def _as_object(kind: Any, form: Form) -> WrittenAs:
     noun, types = get_origin(kind) or kind, get_type_hints(get_origin(kind) or kind, include_extras=True)
     variables: dict[Any, Any] = dict(zip(getattr(noun, "__parameters__", ()), get_args(kind), strict=False))
     names = [each.name for each in fields(noun) if each.init] if is_dataclass(noun) else list(noun._fields)
+    descriptions = item_descriptions(noun)
     written: dict[str, Any] = {}
     paths: dict[str, str] = {}
     for name in names:
@@ -120,17 +122,19 @@ def _as_object(kind: Any, form: Form) -> WrittenAs:
             for end, part in zip(_WINDOWS[name], ("start", "end"), strict=True):
                 written[end], paths[end] = Time | None, f"{name}.{part}"
         else:
-            written[name] = json_form(form.types.get(name) or _substituted(types[name], variables))
+            kind_of_field = json_form(form.types.get(name) or _substituted(types[name], variables))
+            written[name] = Annotated[kind_of_field, Field(description=descriptions.get(name))]
             paths[name] = name
     computed: dict[str, Callable[[Any], Any]] = {}
     for name, more in form.more.items():
         more_type, compute = more if isinstance(more, tuple) else (more, attrgetter(name))
         written[name], computed[name] = json_form(more_type), compute
-    get_values = attrgetter(*paths.values(), *paths.values())  # twice, so that it returns a tuple for one field, too
+    get_values = attrgetter(*paths.values())
     windows = {name: _WINDOWS[name] for name in names if name in _WINDOWS and name not in form.without}
 
     def write(value: Any) -> dict[str, Any]:
-        made = dict(zip(paths, get_values(value), strict=False))
+        values = get_values(value)
+        made = dict(zip(paths, values if len(paths) > 1 else (values,), strict=True))
         for name, compute in computed.items():
             made[name] = compute(value)
         return made
@@ -146,7 +150,7 @@ def _as_object(kind: Any, form: Form) -> WrittenAs:
 
     title = noun.__name__ + "".join(part.__name__ for part in variables.values())
     made = TypedDict(title, written)  # type: ignore[misc]
-    made.__doc__ = noun.__doc__
+    made.__doc__ = first_paragraph(noun)
     return WrittenAs(made, write, read)
 
 
@@ -156,7 +160,3 @@ def _substituted(kind: Any, variables: Mapping[Any, Any]) -> Any:
         return variables[kind]
     known = [variables[each] for each in getattr(kind, "__parameters__", ())]
     return kind[tuple(known)] if known else kind
-
-
-def _named(name: str) -> str:
-    return name.title().replace("_", "")

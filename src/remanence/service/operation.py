@@ -14,9 +14,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
 
+from remanence.service.docstrings import first_paragraph
 from remanence.service.json_forms import DONE, wrapped
 from remanence.service.noun_forms import json_form
-from remanence.service.requests import ReadRequest, Request, request_of, types_of
+from remanence.service.requests import ReadRequest, Request, camel_case, request_of, types_of
 from remanence.space.facets.admin_facet import Admin, AdminView
 from remanence.space.facets.audit_facet import Audit, AuditView
 from remanence.space.facets.entity_facet import Entities, EntitiesView
@@ -47,7 +48,7 @@ _FACETS: dict[str, tuple[str, type, type]] = {
 space."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
     """One operation. Called with a space, or a view, and arguments, it returns what its function returns.
 
@@ -100,7 +101,7 @@ class Operation:
     @property
     def description(self) -> str:
         """The first paragraph of its docstring."""
-        return " ".join(inspect.cleandoc(self.function.__doc__ or "").partition("\n\n")[0].split())
+        return first_paragraph(self.function)
 
 
 def operation(
@@ -134,27 +135,35 @@ def operation(
 
     def declare(function: Method) -> Operation:
         first = next(iter(inspect.signature(function).parameters))
-        group = function.__module__.rpartition(".")[2].removesuffix("_operations")
-        past = types_of(function, [first])[first] is View
-        return _declare(
-            function, group, past, method, http_method, path, access, field, slow, http_status, tools, limits, options
+        types = types_of(function, [first, "return"])
+        bases: list[type[Request]] = [ReadRequest] if types[first] is View else []
+        bases += [] if options is None else [request_of(options, described_by=method)]
+        declared = Operation(
+            function=function,
+            name=function.__name__,
+            group=function.__module__.rpartition(".")[2].removesuffix("_operations"),
+            http_method=http_method,
+            path=path,
+            access=access,
+            slow=slow,
+            http_status=http_status,
+            tools=tools,
+            request=request_of(function, *bases, described_by=method, **limits),
+            returns=types["return"],
+            answer=_answer(types["return"], field, f"{camel_case(function.__name__)}Answer"),
         )
+        if declared.name in OPERATIONS:
+            raise TypeError(f"there are two operations {declared.name!r}.")
+        OPERATIONS[declared.name] = declared
+        if method is not None:
+            OPERATION_OF[method] = declared
+        return declared
 
     return declare
 
 
 def method_operation(
-    http_method: str,
-    path: str,
-    method: Method,
-    access: Access = "read",
-    *,
-    name: str = "",
-    field: str = "",
-    slow: bool = False,
-    http_status: int = 200,
-    tools: str = "",
-    **limits: Any,
+    http_method: str, path: str, method: Method, access: Access = "read", *, name: str = "", **options: Any
 ) -> Operation:
     """Declare a method of `Space`, or of a facet of it, as an operation. Its first paragraph says what it does.
 
@@ -164,53 +173,18 @@ def method_operation(
         method: The method.
         access: What a token has to allow.
         name: The name of the operation; by default that of the method.
-        field: The name of the only field of the answer, if the method returns no object. By default a list is `items`.
-        slow: Whether it may take seconds.
-        http_status: The HTTP status of success.
-        tools: The set of tools for MCP that it is in, if any. By its name it can be had as a tool in any case.
-        limits: Types of parameters that allow less than the method.
+        options: What else `operation` takes.
     """
     group, facet, past = _place_of(method)
 
-    def run(view: View, *arguments: Any, **options: Any) -> Any:
+    def run(view: View, *arguments: Any, **given: Any) -> Any:
         owner = getattr(view, facet) if facet else view
-        return getattr(owner, method.__name__)(*arguments, **options)
+        return getattr(owner, method.__name__)(*arguments, **given)
 
     update_wrapper(run, method)
-    run.__name__ = name or method.__name__
-    return _declare(run, group, past, method, http_method, path, access, field, slow, http_status, tools, limits)
-
-
-def _declare(
-    function: Method,
-    group: str,
-    past: bool,
-    method: Method | None,
-    http_method: str,
-    path: str,
-    access: Access,
-    field: str,
-    slow: bool,
-    http_status: int,
-    tools: str,
-    limits: dict[str, Any],
-    options: type | None = None,
-) -> Operation:
-    name = function.__name__
-    if name in OPERATIONS:
-        raise TypeError(f"there are two operations {name!r}.")
-    bases: list[type[Request]] = [ReadRequest] if past else []
-    bases += [] if options is None else [request_of(options, described_by=method)]
-    request = request_of(function, *bases, described_by=method, **limits)
-    returns = types_of(function, ["return"])["return"]
-    answer = _answer(returns, field)
-    declared = Operation(
-        function, name, group, http_method, path, access, slow, http_status, tools, request, returns, answer
-    )
-    OPERATIONS[name] = declared
-    if method is not None:
-        OPERATION_OF[method] = declared
-    return declared
+    run.__name__, run.__module__ = name or method.__name__, f"{group}_operations"
+    run.__annotations__ = {**method.__annotations__, "self": View if past else Space}
+    return operation(http_method, path, access, method=method, **options)(run)
 
 
 def _place_of(method: Method) -> tuple[str, str, bool]:
@@ -221,15 +195,12 @@ def _place_of(method: Method) -> tuple[str, str, bool]:
     raise TypeError(f"{method.__qualname__} is no method of a space or of one of its facets.")
 
 
-def _answer(kind: Any, field: str) -> Any:
+def _answer(kind: Any, field: str, title: str) -> Any:
     """The type of an answer: an object. A list is its `items`, and any other value the only field of one."""
     if kind is type(None):
         return DONE
-    if field:
-        return wrapped(kind, field)
-    of_list = get_origin(kind) is list or (isinstance(kind, type) and issubclass(kind, list))
-    return wrapped(kind, "items") if of_list or _is_row(kind) else json_form(kind)
-
-
-def _is_row(kind: Any) -> bool:
-    return get_origin(kind) is tuple and get_args(kind)[-1:] == (...,)
+    origin = get_origin(kind)
+    is_list = origin is list or (origin is tuple and get_args(kind)[-1:] == (...,))
+    is_list = is_list or (isinstance(kind, type) and issubclass(kind, list))
+    field = field or ("items" if is_list else "")
+    return wrapped(kind, field, title) if field else json_form(kind)

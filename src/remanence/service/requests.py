@@ -6,7 +6,6 @@ A request is written with JSON types only: moments and ids are text.
 from __future__ import annotations
 
 import inspect
-import re
 from collections import abc
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -21,6 +20,7 @@ from pydantic_core import PydanticUndefined
 from remanence import schema
 from remanence.index.engine.inputs import Moment
 from remanence.schema import Window
+from remanence.service.docstrings import first_paragraph, item_descriptions
 
 Name = Annotated[str, Field(min_length=1, max_length=512)]
 PageSize = Annotated[int, Field(ge=1, le=1_000)]
@@ -79,7 +79,7 @@ def request_of(
     parameters = inspect.signature(source).parameters
     names = [name for name, each in parameters.items() if name not in _SKIPPED and each.kind is not each.VAR_KEYWORD]
     types = types_of(source, [name for name in names if name not in limits])
-    descriptions = _argument_descriptions(described_by or source)
+    descriptions = item_descriptions(described_by or source)
     made: dict[str, Any] = {}
     for name in names:
         default = parameters[name].default
@@ -88,19 +88,17 @@ def request_of(
         )
         kind = limits[name] if name in limits else json_type(types[name])
         made[name] = (kind, Field(default, description=descriptions[name]) if name in descriptions else default)
-    title = "".join(part[0].upper() + part[1:] for part in source.__name__.split("_") if part) + "Request"
-    return create_model(title, __base__=bases or Request, __doc__=inspect.cleandoc(source.__doc__ or ""), **made)
+    title = f"{camel_case(source.__name__)}Request"
+    return create_model(title, __base__=bases or Request, __doc__=first_paragraph(source), **made)
 
 
-def _argument_descriptions(source: Any) -> dict[str, str]:
-    """What the docstring of a method says of its parameters.
+def camel_case(name: str) -> str:
+    """The name of a function as that of a class.
 
-    >>> sorted(_argument_descriptions(request_of))
-    ['bases', 'described_by', 'limits', 'source']
+    >>> camel_case("add_many"), camel_case("AddOptions")
+    ('AddMany', 'AddOptions')
     """
-    section = re.search(r"^Args:\n((?:[ ]{4}.*\n?)+)", inspect.cleandoc(source.__doc__ or ""), re.MULTILINE)
-    described = re.findall(r"^    (\w+): ((?:.*\n?)(?:^[ ]{8}.*\n?)*)", section[1] if section else "", re.MULTILINE)
-    return {name: " ".join(text.split()) for name, text in described}
+    return "".join(part[0].upper() + part[1:] for part in name.split("_") if part)
 
 
 def types_of(source: Any, names: list[str]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ MAX_TEXTS_TO_EMBED = 1_000
 MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 
 
-class AddRequest(request_of(AddOptions)):  # type: ignore[misc]
+class TextRequest(request_of(AddOptions)):  # type: ignore[misc]
     """A text to store, as for `Space.add`."""
 
 
@@ -78,7 +78,7 @@ def add(space: Space, **options: Any) -> Memory:
 
 
 @operation("POST", "/memories/batch", "write", http_status=201)
-def add_many(space: Space, rows: ListOf[AddRequest], wait: bool = True) -> list[Memory]:
+def add_many(space: Space, rows: ListOf[TextRequest], wait: bool = True) -> list[Memory]:
     """Store many texts. All are checked before any is stored. With `wait` false, vectors are made later."""
     return space.add_many(_given(rows), wait=wait)
 
