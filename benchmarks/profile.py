@@ -1,11 +1,15 @@
 """How much of what is true of a person or a project a profile states, and how much of what it states is true no more.
 
     python benchmarks/profile.py ../shared/chats/c.jsonl
+    python benchmarks/profile.py ../shared/chats/[abc].jsonl --turns 2000
 
 Each line of a file is a person with chats, or a project with notes: the facts in each turn or note, and which earlier
 facts end. At the end, the facts that did not end are true. A fact is covered if a text that tells it is quoted; a line
 is untrue if all facts of its text have ended, empty if its text has none. The budget is left open, so that the number
 of lines is the profile's own.
+
+With `--turns`, the chats of all files are one space of so many turns, and each turn after them is added with its
+profile: what that takes of the processor, in place of the figures above.
 """
 
 from __future__ import annotations
@@ -19,12 +23,18 @@ from typing import Any
 import remanence
 from remanence import Space
 
+_NEW_TURNS = 100
+
 
 def main() -> None:
     """Print one line of figures for each file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--turns", type=int)
     options = parser.parse_args()
+    if options.turns:
+        measure_new_turns([record for file in options.files for record in read(file)], options.turns)
+        return
     for file in options.files:
         records = read(file)
         counts = [measure(record) for record in records]
@@ -53,6 +63,37 @@ def measure(record: dict[str, Any]) -> tuple[int, int, int, int, int, float]:
     covered = {fact for told in quoted for fact in told} & true
     untrue = sum(bool(told) and ended.issuperset(told) for told in quoted)
     return len(true), len(covered), len(quoted), untrue, sum(not told for told in quoted), seconds
+
+
+def measure_new_turns(records: list[dict[str, Any]], count: int) -> None:
+    """Print what the first profile of so many turns takes, and each after one more turn of a user."""
+    sessions = [
+        (session["at"], f"{number}.{place}", session["turns"])
+        for number, record in enumerate(records)
+        for place, session in enumerate(record["sessions"])
+    ]
+    turns = [
+        {"role": turn["role"], "content": turn["text"], "time": at, "conversation": conversation}
+        for at, conversation, said in sorted(sessions, key=lambda session: session[:2])
+        for turn in said
+    ]
+    with remanence.open(None, worker=False) as space:
+        space.add_turns(turns[:count])
+        start = time.process_time()
+        space.profile()
+        first, costs = time.process_time() - start, []
+        for turn in turns[count : count + _NEW_TURNS]:
+            space.add_turns([turn])
+            start = time.process_time()
+            space.profile()
+            if turn["role"] == "user":
+                costs.append(1000 * (time.process_time() - start))
+    costs.sort()
+    print(
+        f"{count} turns: first profile {first:.1f} s of CPU; {len(costs)} new turns: "
+        f"median {costs[len(costs) // 2]:.0f} ms of CPU, 90% under {costs[len(costs) * 9 // 10]:.0f}, "
+        f"most {costs[-1]:.0f}"
+    )
 
 
 def fill(space: Space, record: dict[str, Any]) -> tuple[dict[str | None, list[str]], set[str]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -16,6 +17,8 @@ import remanence
 from remanence import Memory, Space
 from remanence.models.readers import SmallReader
 from remanence.ports import ListReading, ReaderLine
+from remanence.recall.nearest_earlier import NearestEarlier
+from remanence.recall.told import Told
 from remanence.recall.topics import load_topics
 from remanence.schema import ExtractionResult, Fact, Utterance
 from remanence.testing import FakeClock, HashingEmbedder, ScriptedModel
@@ -194,7 +197,7 @@ def test_what_a_link_says_is_superseded_is_not_in_it(space: Space) -> None:
 
 
 def test_what_the_reader_says_has_ended_is_not_in_it(clock: FakeClock) -> None:
-    """The questions it is asked are those of the topics, on the day of the newest memory."""
+    """The question is what the earlier memory says, on the day of the later one."""
     reader = ScriptedReader("Leeds")
     with opened(clock, reader=reader) as space:
         space.add("We rent a flat in Leeds.")
@@ -204,10 +207,9 @@ def test_what_the_reader_says_has_ended_is_not_in_it(clock: FakeClock) -> None:
         assert texts_of(space, topics={"home": "Where do I live?"}) == [newest.text]
     both = ["We rent a flat in Leeds.", newest.text]
 
-    assert [question for question, _, _ in reader.calls] == ["Where do I live?", both[0]]
-    for _, lines, asked_at in reader.calls:
-        assert [line.text for line in lines] == both
-        assert asked_at == newest.told_at
+    [(question, lines, asked_at)] = reader.calls
+    assert [line.text for line in lines] == both
+    assert (question, asked_at) == (both[0], newest.told_at)
 
 
 def test_the_reader_is_not_told_how_old_a_memory_is(clock: FakeClock) -> None:
@@ -220,24 +222,10 @@ def test_the_reader_is_not_told_how_old_a_memory_is(clock: FakeClock) -> None:
         clock.advance(hours=3)
         say(space, "I am allergic to penicillin.")
         space.profile(topics=ONE_TOPIC)
-    told_at = [line.told_at for line in reader.calls[0][1]]
+    day, hours = timedelta(days=1), timedelta(hours=3)
+    pairs = [[line.told_at for line in lines] for _, lines, _ in reader.calls]
 
-    assert [later - earlier for earlier, later in pairwise(told_at)] == [timedelta(days=1), timedelta(hours=3)]
-
-
-def test_what_is_replaced_only_among_its_topic_stands(clock: FakeClock) -> None:
-    """A later memory of the same matter answers what it says; another illness does not."""
-
-    class Doubtful(ScriptedReader):
-        def read(self, question: str, lines: Sequence[ReaderLine], **options: Any) -> ListReading:
-            reading = super().read(question, lines, **options)
-            return reading if question == "I have type 1 diabetes." else reading._replace(replaced=(0.99, 0.01))
-
-    with opened(clock, reader=Doubtful()) as space:
-        say(space, "I have type 1 diabetes.")
-        clock.advance(days=400)
-        say(space, "I'm allergic to hazelnuts.")
-        assert texts_of(space, topics=ONE_TOPIC) == ["I have type 1 diabetes.", "I'm allergic to hazelnuts."]
+    assert sorted(later - earlier for earlier, later in pairs) == [hours, day, day]
 
 
 @pytest.mark.parametrize("months", [3, 36])
@@ -380,36 +368,69 @@ def test_a_file_that_is_no_table_is_refused_with_its_line(space: Space, tmp_path
 # Reading only what is new
 
 
-def test_a_new_memory_reads_only_the_last_windows_of_its_topic(clock: FakeClock) -> None:
-    """Asked again, nothing is read at all."""
+def test_a_new_memory_is_read_with_the_two_that_it_is_nearest_to(clock: FakeClock) -> None:
+    """Asked again, or with other topics, nothing is read at all."""
     reader = ScriptedReader()
     with opened(clock, reader=reader) as space:
         for text in LAKES:
             space.add(text)
             clock.advance(hours=1)
         space.profile(topics=ONE_TOPIC)
-        of_topic = [lines for question, lines, _ in reader.calls if question == ONE_TOPIC["all"]]
-        assert [len(lines) for lines in of_topic] == [16, 16, 14]
-        # Each with the later memories that are nearest to it, but the last.
-        assert len(reader.calls) == 3 + len(LAKES) - 1
+        assert len(reader.calls) == 1 + 2 * (len(LAKES) - 2)
         reader.calls.clear()
         space.profile(topics=ONE_TOPIC)
+        space.profile(topics="person")
         assert not reader.calls
-        clock.advance(days=1)
-        space.add("A boat came in.")
+        space.add("Nuts are stored in the cellar.")
         space.profile(topics=ONE_TOPIC)
 
-    [of_topic] = [lines for question, lines, _ in reader.calls if question == ONE_TOPIC["all"]]
-    assert [line.text for line in of_topic] == [*LAKES[16:], "A boat came in."]
-    again = [lines for question, lines, _ in reader.calls if question != ONE_TOPIC["all"]]
-    assert 1 < len(again) < len(LAKES)
-    assert all("A boat came in." in [line.text for line in lines] for lines in again)
+    assert {lines[1].text for _, lines, _ in reader.calls} == {"Nuts are stored in the cellar."}
+    assert len(reader.calls) == 2
+    assert "Nuts are stored in the shed." in {question for question, _, _ in reader.calls}
 
 
-def test_a_window_is_read_again_if_the_turn_before_was_forgotten(clock: FakeClock) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_a_profile_that_was_kept_up_is_that_made_from_scratch(seed: int, home: Path, clock: FakeClock) -> None:
+    """Whatever was told out of order, forgotten, said again or replaced in between."""
+    chance = random.Random(seed)
+    options: dict[str, Any] = {"embedder": HashingEmbedder(), "clock": clock, "reader": SmallReader(), "worker": False}
+    texts = [*LAKES[:16], "We live in Leeds.", "We moved to Hull, we live there now.", "I like tea.", "I hate tea now."]
+    with remanence.open(home, **options) as space:
+        for _ in range(25):
+            clock.advance(hours=5)
+            told = clock.now() - timedelta(days=chance.randrange(60))
+            memory = space.add(chance.choice(texts), now=told)
+            if chance.random() < 0.3:
+                space.forget(chance.choice(list(space.memories())).id)
+            if chance.random() < 0.2:
+                space.add(chance.choice(texts), key=memory.key or "note", now=told)
+            stepwise = space.profile(max_tokens=chance.choice([60, 600]))
+            stepwise = space.profile()
+    with remanence.open(home, **options) as space:
+        assert space.profile().statements == stepwise.statements
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_nearest_earlier_ones_are_those_found_from_scratch(seed: int) -> None:
+    """After any insertion and removal, also of equally near ones and of the same moment."""
+    chance = random.Random(seed)
+    clock, nearest = FakeClock("2026-01-01"), NearestEarlier(3)
+    present: list[Told] = []
+    for number in range(60):
+        vector = np.array([chance.choice([-0.5, 0.0, 0.25, 1.0]) for _ in range(4)], np.float32)
+        told_at = clock.now() + timedelta(days=chance.randrange(30))
+        new = Told(Memory(str(number), "space", f"text {number}", told_at=told_at), "", vector)
+        present = [each for each in [*present, new] if chance.random() > 0.1]
+        present.sort(key=lambda each: each.at)
+        assert nearest.of(present) == NearestEarlier(3).of(present)
+
+
+def test_two_memories_are_read_again_if_the_turn_before_was_forgotten(clock: FakeClock) -> None:
     """What is forgotten has no influence any more."""
     reader = ScriptedReader()
     with opened(clock, reader=reader) as space:
+        space.add("We rent a flat in Faro.")
+        clock.advance(days=1)
         asked, _ = space.add_turns(
             [
                 {"role": "assistant", "content": "Where do you live?"},
@@ -418,11 +439,11 @@ def test_a_window_is_read_again_if_the_turn_before_was_forgotten(clock: FakeCloc
         )
         space.profile()
         space.forget(asked.id)
-        [statement] = space.profile().statements
+        statement = space.profile().statements[-1]
 
     assert [[line.before for line in lines] for _, lines, _ in reader.calls] == [
-        ["assistant: Where do you live?"],
-        [""],
+        ["", "assistant: Where do you live?"],
+        ["", ""],
     ]
     assert statement.context == ""
 
@@ -443,14 +464,14 @@ def test_the_same_ledger_gives_the_same_profile(home: Path, clock: FakeClock) ->
     assert at_once.position == stepwise.position
 
 
-def test_progress_is_called_with_the_windows(clock: FakeClock) -> None:
+def test_progress_is_called_with_the_memories(clock: FakeClock) -> None:
     """Up to all of them."""
     told: list[tuple[int, int]] = []
     with opened(clock, reader=ScriptedReader()) as space:
         space.add_many(LAKES)
         space.profile(topics=ONE_TOPIC, progress=lambda done, total: told.append((done, total)))
 
-    assert told == [(3, 3)]
+    assert told == [(done, len(LAKES)) for done in range(1, len(LAKES) + 1)]
 
 
 # Language models, and facts

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from remanence.index.index import Index
-from remanence.models.reader_input import needs_turn_before
+from remanence.models.reader_input import ANSWER_WORDS, needs_turn_before
 from remanence.recall.fusion import FusedRanking, adjustments, future_turns
 from remanence.recall.query import RecallContext
 from remanence.recall.validity.superseded import (
@@ -187,17 +187,20 @@ def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:
     Nothing of it is copied when a turn is written. Only where the turn before is not stored at all, the turn has it
     itself (`Turn.before`).
     """
+    memories = index.memories(rows)
+    # Most turns are long enough to be understood alone.
+    asked = [number for number, memory in enumerate(memories) if len(memory.text.split()) <= ANSWER_WORDS]
+    previous = index.graph.previous_turns([rows[number] for number in asked])
     visible = index.catalog.visible_mask(position)
-    previous = index.graph.previous_turns(rows)
     visible_rows = [row for row in previous if row >= 0 and visible[row]]
     spoken = [f"{speaker_label(memory)}: {memory.text}" for memory in index.memories(visible_rows)]
     text_of = dict(zip(visible_rows, spoken, strict=True))
-    memories = index.memories(rows)
-    found = [_own_context(memory) or text_of.get(row, "") for row, memory in zip(previous, memories, strict=True)]
-    return [
-        last_words(turn, _MAX_WORDS) if needs_turn_before(memory.text, turn) else ""
-        for memory, turn in zip(memories, found, strict=True)
-    ]
+    found = [""] * len(memories)
+    for number, row in zip(asked, previous, strict=True):
+        turn = _own_context(memories[number]) or text_of.get(row, "")
+        if needs_turn_before(memories[number].text, turn):
+            found[number] = last_words(turn, _MAX_WORDS)
+    return found
 
 
 def speaker_label(memory: Memory) -> str | None:

@@ -1,9 +1,9 @@
 """The profile of a space: what is true now, by topic, in the words in which it was told, for the start of a prompt.
 
-1. `_told_memories`: what may be stated: facts and what people said, not what is superseded, expired or over, and no
-   turns that tell nothing
-2. each memory belongs to the topic whose questions it is nearest to
-3. a reader reads the memories of each topic (`standing`) and says which have ended
+1. what may be stated (`told`): facts and what people said, not what is superseded, expired or over, and no turns that
+   tell nothing
+2. a reader reads each beside the earlier ones that it is near to (`standing`) and says which have ended
+3. each memory belongs to the topic whose questions it is nearest to
 4. what is left, the most important first, as far as the budget goes, in the order of the topics
 
 If the space has a language model, that may write sentences of these lines. Every statement names its memories.
@@ -16,45 +16,31 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
-from remanence.models.embedders import sentence_embedder
-from remanence.models.message_words import tells_probability
-from remanence.models.reader_input import BEFORE_WORDS, day_text, excerpt
-from remanence.models.turn_classes import class_probabilities
-from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor, Vector
-from remanence.recall.hits import turns_before
-from remanence.recall.standing import Reading, Told, TopicReader, ended_probability, log_odds, near_later, window_count
+from remanence.models.reader_input import day_text, excerpt
+from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor
+from remanence.recall.standing import PairReader, Reading, ended_probability
+from remanence.recall.told import Told, ToldMemories
 from remanence.recall.topics import TABLES, Topic, load_topics, resolve_topics
-from remanence.recall.validity.superseded import unsuperseded_mask
-from remanence.schema import ASSISTANT, SELF, Hit, Memory, Window
+from remanence.recall.topics.places import TopicPlaces
+from remanence.schema import SELF, Memory, Window
 from remanence.schema.display import html_table
 from remanence.text.framing import estimate_tokens, plain_line
-from remanence.text.repetition import drop_repeated
-from remanence.text.rule_extractor import RuleExtractor
-from remanence.text.text import last_words, text_hash
 
 log = logging.getLogger(__name__)
 
-_MAX_MEMORIES = 4_000
-"""How many memories are looked at, the latest ones."""
-_MAX_FACT_LENGTH = 1_000
-"""Longer texts that are no chat turns are documents."""
 _MAX_WORDS = 60
 """How many words of a memory are quoted: the part that has most to do with its topic."""
-_MIN_TELLING = 0.0
-"""A turn is stated only if the log odds that it tells something, by its words, and that it is of some importance, by
-its vector, are together at least this."""
-_MAX_ENDED = 0.25
+_MAX_ENDED = 0.3
 """A memory is stated only if it has ended with a lower probability."""
-_MAX_CACHED_PROFILES, _MAX_CACHED_WINDOWS, _MAX_CACHED_VECTORS = 16, 8_000, 20_000
-"""How many profiles, readings of windows and vectors of statements are kept, the last ones."""
+_MAX_CACHED_PROFILES, _MAX_CACHED_TABLES, _MAX_CACHED_LINES = 16, 8, 20_000
+"""How many profiles, tables of topics and lines are kept, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,26 +110,34 @@ class _Key(NamedTuple):
     """Whether no language model is asked for sentences."""
 
 
+class _Line(NamedTuple):
+    statement: ProfileStatement
+    tokens: int
+    worth: float
+    """How much it is worth a place: its importance, and how certain it is to hold."""
+
+
 @dataclass(eq=False)
 class _Kept:
-    """What is kept for the profiles of one index, so that a new memory costs one pass of the reader."""
+    """What is kept for the profiles of one index, so that a new memory costs a few short readings."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     profiles: dict[_Key, Profile] = field(default_factory=dict)
-    vectors: dict[bytes, Vector] = field(default_factory=dict)
-    readings: TopicReader = field(default_factory=TopicReader)
+    told: ToldMemories = field(default_factory=ToldMemories)
+    pairs: PairReader = field(default_factory=PairReader)
     reader_failed: bool = False
     """Whether the last profile was made without the reader, because it failed. Such a profile is not kept."""
 
-    def vectors_of(self, texts: Sequence[str]) -> list[Vector]:
-        """The vectors of texts by the default embedder, whatever that of the space is."""
-        keys = [text_hash(text) for text in texts]
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.vectors}
-        if len(self.vectors) + len(new) > _MAX_CACHED_VECTORS:
-            self.vectors.clear()
-            new = dict(zip(keys, texts, strict=True))
-        self.vectors |= zip(new, sentence_embedder().embed(list(new.values())), strict=True)
-        return [self.vectors[key] for key in keys]
+    def __post_init__(self) -> None:
+        self.statement = lru_cache(_MAX_CACHED_LINES)(_statement)
+        self.places_in = lru_cache(_MAX_CACHED_TABLES)(TopicPlaces)
+
+    def keep(self, key: _Key, profile: Profile) -> None:
+        """Keep a profile, unless the reader failed."""
+        if len(self.profiles) >= _MAX_CACHED_PROFILES:
+            self.profiles.clear()
+        if not self.reader_failed:
+            self.profiles[key] = profile
 
 
 _KEPT: WeakKeyDictionary[Index, _Kept] = WeakKeyDictionary()
@@ -174,10 +168,7 @@ def build_profile(
             # A fact may have expired since, without a new ledger entry.
             if result is None or now not in Window(result.since, result.until):
                 result = _make_profile(index, engine, kept, key, now, progress)
-                if len(kept.profiles) >= _MAX_CACHED_PROFILES:
-                    kept.profiles.clear()
-                if not kept.reader_failed:
-                    kept.profiles[key] = result
+                kept.keep(key, result)
             return result
 
 
@@ -190,19 +181,16 @@ def refresh_profile(engine: Engine, space: str) -> None:
         key = next(reversed(kept.profiles))._replace(position=index.catalog.position)
         with kept.lock:
             if key not in kept.profiles:
-                made = _make_profile(index, engine, kept, key, engine.now(), None)
-                if not kept.reader_failed:
-                    kept.profiles[key] = made
+                kept.keep(key, _make_profile(index, engine, kept, key, engine.now(), None))
 
 
 def _make_profile(
     index: Index, engine: Engine, kept: _Kept, key: _Key, now: datetime, progress: Progress | None
 ) -> Profile:
-    kept.reader_failed = False
-    told = _told_memories(index, kept, key.position, now)
+    told = kept.told.at(index, key.position, now)
     changes = [moment for each in told for moment in _moments(each.memory) if moment > now]
-    standing = _standing(kept, engine.reader, _by_topic(told, key.tables), progress)
-    lines = list(_within_budget(standing, key.max_tokens))
+    standing = _standing(kept, engine.reader, told, progress)
+    lines = _within_budget(_by_topic(kept, key.tables, told, standing), key.max_tokens)
     statements = [] if key.quoted else _summarize(engine.extractor, lines, key.max_tokens)
     by = engine.extractor.name
     if not statements:
@@ -214,124 +202,55 @@ def _moments(memory: Memory) -> Iterator[datetime]:
     yield from (moment for moment in (memory.expires_at, memory.valid.start, memory.valid.end) if moment is not None)
 
 
-def _told_memories(index: Index, kept: _Kept, position: int, now: datetime) -> list[Told]:
-    """What may be stated, in the order told, with the turn before each that is not understood alone."""
-    with index.lock:
-        rows = np.array(index.current_rows(position), np.int64)
-        rows = rows[index.catalog.current_mask(rows, position, now)]
-        rows = rows[np.argsort(index.catalog.times.event_times(rows), kind="stable")][-_MAX_MEMORIES:]
-        snapshot = index.snapshot(position, now)
-        rows = rows[unsuperseded_mask(index, rows, snapshot)]
-        # A sentence that is only partly valid would be wrong.
-        whole = [row for row in rows.tolist() if not index.relations.is_partly_stale(row, snapshot)]
-        whole = [row for row in whole if not index.catalog.erased_mask(np.array([row]))[0]]
-        contexts, memories = turns_before(index, whole, position), index.memories(whole)
-        by_rules, with_facts = _extracted(index)
-    hits = [Hit(memory, 0.0, context=context) for memory, context in zip(memories, contexts, strict=True)]
-    hits = [hit for hit in hits if hit.memory.id not in by_rules and hit.memory.id not in with_facts]
-    hits = [hit for hit in hits if _may_be_stated(hit, now)]
-    hits.sort(key=lambda hit: hit.memory.told_at)
-    hits = drop_repeated(reversed(hits))[::-1]  # what is told again is stated as it was told last
-    vectors = kept.vectors_of([f"{last_words(hit.context, BEFORE_WORDS)} {hit.memory.text}".strip() for hit in hits])
-    told = [Told(hit.memory, hit.context, vector) for hit, vector in zip(hits, vectors, strict=True)]
-    return [each for each in told if _tells_something(each)]
-
-
-def _extracted(index: Index) -> tuple[set[str], set[str]]:
-    """The facts that the rules of an earlier release wrote, and the sources that the facts of a model stand for."""
-    last = {source: records[-1] for source, records in index.journal.extractions.items()}
-    by_rules = {fact for source, record in last.items() if record.by == RuleExtractor.name for fact in record.facts}
-    by_rules -= set(last)
-    with_facts = {source for source, record in last.items() if record.facts and record.by != RuleExtractor.name} - {
-        fact for record in last.values() for fact in record.facts
-    }
-    return by_rules, with_facts
-
-
-def _may_be_stated(hit: Hit, now: datetime) -> bool:
-    memory = hit.memory
-    if memory.turn is not None:
-        return memory.turn.speaker != ASSISTANT
-    is_over = memory.kind != "episode" and memory.valid.end is not None and memory.valid.end <= now
-    return len(memory.text) <= _MAX_FACT_LENGTH and not is_over
-
-
-def _tells_something(told: Told) -> bool:
-    """Whether a memory is no turn that only asks, thanks or chats."""
-    memory = told.memory
-    if memory.turn is None or memory.triples:
-        return True
-    tells = tells_probability(memory.text, told.context.partition(": ")[2])
-    return log_odds(tells) + log_odds(class_probabilities(told.vector)["moderate"]) >= _MIN_TELLING
-
-
-def _by_topic(told: Sequence[Told], tables: Sequence[tuple[Topic, ...]]) -> list[tuple[Topic, list[Told]]]:
-    """The memories of each topic, in the table whose questions they are nearest to."""
+def _standing(kept: _Kept, reader: Reader | None, told: Sequence[Told], progress: Progress | None) -> dict[Told, float]:
+    """What holds, with the probability that it does; all of it without a reader, or if it fails."""
     if not told:
-        return []
-    vectors = np.array([each.vector for each in told])
-    nearest = [_nearness(vectors, topics) for topics in tables]
-    best = max(range(len(tables)), key=lambda number: float(nearest[number].max(axis=1).mean()))
-    of_topic: dict[int, list[Told]] = {}
-    for each, topic in zip(told, nearest[best].argmax(axis=1).tolist(), strict=True):
-        of_topic.setdefault(topic, []).append(each)
-    return [(tables[best][number], of_topic[number]) for number in sorted(of_topic)]
-
-
-def _nearness(vectors: Vector, topics: Sequence[Topic]) -> Vector:
-    """How near each memory is to each topic: to the nearest of its questions."""
-    embed = sentence_embedder().embed_query
-    nearness: Vector = np.stack(
-        [(vectors @ np.array([embed(question) for question in topic.questions]).T).max(axis=1) for topic in topics], 1
-    )
-    return nearness
-
-
-def _standing(
-    kept: _Kept, reader: Reader | None, by_topic: Sequence[tuple[Topic, list[Told]]], progress: Progress | None
-) -> list[tuple[float, ProfileStatement]]:
-    """The statements that hold, by topic, the user's own first, each with how much it is worth a place."""
-    newest = max((each.at for _, told in by_topic for each in told), default=None)
-    total, done = sum(window_count(len(told)) for _, told in by_topic), 0
-    later = near_later(sorted((each for _, told in by_topic for each in told), key=lambda each: each.at))
-    used: set[tuple[object, ...]] = set()
-    statements: list[tuple[float, ProfileStatement]] = []
-    for topic, told in by_topic:
-        readings = _readings(kept, reader, topic, told, later, used)
-        done += window_count(len(told))
-        if progress is not None:
-            progress(done, total)
-        assert newest is not None
-        ended = [ended_probability(each, reading, newest) for each, reading in zip(told, readings, strict=True)]
-        holding = [
-            (each, 1 - end)
-            for each, end, reading in zip(told, ended, readings, strict=True)
-            if end < _MAX_ENDED or reading is None
-        ]
-        holding.sort(key=lambda pair: _is_about_others(pair[0].memory))
-        statements += [(holds * each.memory.importance, _statement(topic, each)) for each, holds in holding]
-    if len(kept.readings) > _MAX_CACHED_WINDOWS:
-        kept.readings.keep_only(used)
-    return statements
+        return {}
+    newest = told[-1].at
+    holding: dict[Told, float] = {}
+    for each, reading in zip(told, _readings(kept, reader, told, progress), strict=True):
+        ended = ended_probability(each, reading or Reading(), newest)
+        if reading is None or ended < _MAX_ENDED:
+            holding[each] = 1 - ended
+    return holding
 
 
 def _readings(
-    kept: _Kept,
-    reader: Reader | None,
-    topic: Topic,
-    told: Sequence[Told],
-    later: Mapping[str, Sequence[Told]],
-    used: set[tuple[object, ...]],
+    kept: _Kept, reader: Reader | None, told: Sequence[Told], progress: Progress | None
 ) -> Sequence[Reading | None]:
-    """What the reader says of the memories of a topic; None for each without a reader, or if it fails."""
+    """What the reader says of each memory; None for each without a reader, or if it fails."""
+    kept.reader_failed = False
     if reader is not None:
         try:
-            return kept.readings.read(reader, topic.questions[0], told, later, used)
+            return kept.pairs.read(reader, told, progress)
         except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
             kept.reader_failed = True
             name = type(error).__name__
             log.warning("The profile has what may have ended, as the reader failed: %s: %s", name, error)
     return [None] * len(told)
+
+
+def _by_topic(
+    kept: _Kept, tables: Sequence[tuple[Topic, ...]], told: Sequence[Told], standing: Mapping[Told, float]
+) -> list[_Line]:
+    """The lines about what holds, by topic, the user's own matters first, in the order told."""
+    if not told:
+        return []
+    found = [kept.places_in(table).of(told) for table in tables]
+    # The table that the memories are nearest to; the first one of equals.
+    best = max(range(len(tables)), key=lambda number: sum(nearness for _, nearness in found[number]))
+    rows = [
+        (
+            topic,
+            _is_about_others(each.memory),
+            kept.statement(tables[best][topic], each),
+            holds * each.memory.importance,
+        )
+        for each, (topic, _) in zip(told, found[best], strict=True)
+        if (holds := standing.get(each)) is not None
+    ]
+    rows.sort(key=lambda row: row[:2])
+    return [_Line(*statement, worth) for _, _, statement, worth in rows]
 
 
 def _is_about_others(memory: Memory) -> bool:
@@ -341,24 +260,26 @@ def _is_about_others(memory: Memory) -> bool:
     return named or speaker not in (None, SELF)
 
 
-def _statement(topic: Topic, told: Told) -> ProfileStatement:
+def _statement(topic: Topic, told: Told) -> tuple[ProfileStatement, int]:
+    """The line about a memory, and how many tokens it takes."""
     memory = told.memory
     since = memory.valid.start if memory.turn is None and memory.valid.start is not None else memory.told_at
     speaker = memory.turn.speaker if memory.turn is not None and memory.turn.speaker != SELF else None
     said = plain_line(excerpt(topic.questions[0], memory.text, _MAX_WORDS))
     text = f"{plain_line(speaker)}: {said}" if speaker else said
-    return ProfileStatement(f"{text} ({day_text(since)})", (memory.id,), topic.name, since, plain_line(told.context))
+    dated, context = f"{text} ({day_text(since)})", plain_line(told.context)
+    statement = ProfileStatement(dated, (memory.id,), topic.name, since, context)
+    return statement, estimate_tokens(f"{statement}\n")
 
 
-def _within_budget(statements: Sequence[tuple[float, ProfileStatement]], max_tokens: int) -> Iterator[ProfileStatement]:
-    """As many statements as the budget has room for, those worth most, in their order."""
+def _within_budget(lines: Sequence[_Line], max_tokens: int) -> list[ProfileStatement]:
+    """As many lines as the budget has room for, those worth most, in their order."""
     remaining, chosen = max_tokens, set[int]()
-    for number in sorted(range(len(statements)), key=lambda number: -statements[number][0]):
-        tokens = estimate_tokens(str(statements[number][1]) + "\n")
-        if tokens <= remaining:
-            remaining -= tokens
+    for number in sorted(range(len(lines)), key=lambda number: -lines[number].worth):
+        if lines[number].tokens <= remaining:
+            remaining -= lines[number].tokens
             chosen.add(number)
-    yield from (statement for number, (_, statement) in enumerate(statements) if number in chosen)
+    return [line.statement for number, line in enumerate(lines) if number in chosen]
 
 
 def _summarize(extractor: Extractor, lines: Sequence[ProfileStatement], max_tokens: int) -> list[ProfileStatement]:

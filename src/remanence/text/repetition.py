@@ -24,9 +24,9 @@ def drop_repeated(hits: Iterable[Hit]) -> list[Hit]:
     sources: set[str] = set()
     statements: dict[tuple[object, ...], list[Hit]] = {}
     for hit in hits:
-        same = statements.setdefault(_statement(hit), [])
+        same = statements.setdefault((statement_of(hit.memory), hit.current), [])
         is_pair = hit.memory.id in sources or not ids.isdisjoint(hit.found_in)
-        if is_pair or any(_same_time(hit.memory, other.memory) for other in same):
+        if is_pair or any(same_time(hit.memory, other.memory) for other in same):
             continue
         same.append(hit)
         ids.add(hit.memory.id)
@@ -49,16 +49,15 @@ def content_words(text: str) -> list[str]:
     return [*tokens(text), *(word.lower().replace("’", "'") for word in _KEPT_WORDS.findall(text))]
 
 
-def _statement(hit: Hit) -> tuple[object, ...]:
-    """What a hit says, of whom, and whether it still holds."""
-    memory = hit.memory
+def statement_of(memory: Memory) -> tuple[object, ...]:
+    """What a memory says, and of whom."""
     speaker = memory.observed_by if memory.turn is None else memory.turn.speaker
     words = tuple(word for word in content_words(memory.text) if word not in FILLER)
     # "I" is the user, and so is "you" where the assistant speaks.
-    return words or normalize_text(memory.text), None if speaker in (SELF, ASSISTANT) else speaker, hit.current
+    return words or normalize_text(memory.text), None if speaker in (SELF, ASSISTANT) else speaker
 
 
-def _same_time(one: Memory, other: Memory) -> bool:
+def same_time(one: Memory, other: Memory) -> bool:
     """Whether two memories may be of the same time. A chat turn has the time at which it was said."""
     windows = [memory.valid for memory in (one, other) if memory.turn is None and memory.valid.has_bound]
     return len(windows) < 2 or windows[0] == windows[1]

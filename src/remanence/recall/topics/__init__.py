@@ -1,7 +1,7 @@
 """The standing questions that a profile answers, by topic: a table for a person, and one for a project or a team.
 
-A table is a file of lines with a topic, a tab and a question. The first question of a topic is the one that the reader
-is asked; all of them say what belongs to the topic. Lines that begin with "#" are comments.
+A table is a file of lines with a topic, a tab and a question. All questions of a topic say what belongs to it; a long
+text is quoted where it has most to do with the first one. Lines that begin with "#" are comments.
 """
 
 from __future__ import annotations

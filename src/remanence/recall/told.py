@@ -1,0 +1,180 @@
+"""What may be stated in a profile: the facts and what people said, in the order told.
+
+Left out is what is superseded, expired, over or forgotten, what the assistant said, documents, and turns that tell
+nothing. Of what was told again, the last telling is kept. What is judged of a memory by itself is judged once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from remanence.models.embedders import sentence_embedder
+from remanence.models.message_words import tells_probability
+from remanence.models.reader_input import BEFORE_WORDS
+from remanence.models.turn_classes import class_probabilities
+from remanence.recall.hits import turns_before
+from remanence.recall.validity.superseded import unsuperseded_mask
+from remanence.schema import ASSISTANT
+from remanence.text.repetition import same_time, statement_of
+from remanence.text.rule_extractor import RuleExtractor
+from remanence.text.text import last_words
+
+if TYPE_CHECKING:
+    from remanence.index.index import Index
+    from remanence.ports import Vector
+    from remanence.schema import Memory
+
+_MAX_MEMORIES = 4_000
+"""How many memories are looked at, the latest ones."""
+_MAX_CACHED = 20_000
+"""How many memories are kept with what was judged of them."""
+_MAX_FACT_LENGTH = 1_000
+"""Longer texts that are no chat turns are documents."""
+_MIN_TELLING = 0.0
+"""A turn is stated only if the log odds that it tells something, by its words, and that it is of some importance, by
+its vector, are together at least this."""
+_STEPS = 1_000
+"""Parts of a vector are rounded to so many steps, so that products are whole numbers, exact in whatever order they
+are summed: the same memories have the same nearest ones in any space and on any machine."""
+
+
+Key: TypeAlias = "tuple[str, datetime, str]"
+"""What a memory is read as: its id, its version, and the turn before it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """A memory that may be stated in a profile."""
+
+    memory: Memory
+    context: str
+    """The turn before it, if it is not understood alone."""
+    vector: Vector
+    """By the default embedder, whatever that of the space is."""
+
+    @property
+    def at(self) -> datetime:
+        """When it was told."""
+        return self.memory.told_at
+
+    @cached_property
+    def key(self) -> Key:
+        """What it is read as. The turn before may be forgotten since, or be erased."""
+        return self.memory.id, self.memory.revised_at, self.context
+
+    @cached_property
+    def rounded(self) -> Vector:
+        """The vector in whole numbers."""
+        return rounded(self.vector)
+
+    @cached_property
+    def classes(self) -> dict[str, float]:
+        """The probability of each class of memories."""
+        return class_probabilities(self.vector)
+
+    @cached_property
+    def tells_something(self) -> bool:
+        """Whether it is no turn that only asks, thanks or chats."""
+        if self.memory.turn is None or self.memory.triples:
+            return True
+        tells = tells_probability(self.memory.text, self.context.partition(": ")[2])
+        return log_odds(tells) + log_odds(self.classes["moderate"]) >= _MIN_TELLING
+
+    @cached_property
+    def statement(self) -> str:
+        """What it says, and who says it."""
+        return repr(statement_of(self.memory))
+
+
+class ToldMemories:
+    """The memories of an index that may be stated, with what was judged of each."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Told] = {}
+
+    def at(self, index: Index, position: int, now: datetime) -> list[Told]:
+        """Those at a position, in the order told."""
+        with index.lock:
+            rows = _current_rows(index, position, now)
+            left_out = _extracted(index)
+            memories = zip(rows, index.memories(rows), strict=True)
+            stated = [pair for pair in memories if _may_be_stated(pair[1], now) and pair[1].id not in left_out]
+            contexts = turns_before(index, [row for row, _ in stated], position)
+        told = self._judged([(memory, context) for (_, memory), context in zip(stated, contexts, strict=True)])
+        told.sort(key=lambda each: each.at)
+        return [each for each in _told_last(told) if each.tells_something]
+
+    def _judged(self, pairs: Sequence[tuple[Memory, str]]) -> list[Told]:
+        if len(self._known) > _MAX_CACHED:
+            self._known.clear()
+        new = [pair for pair in pairs if not _is_same(self._known.get(pair[0].id), *pair)]
+        texts = [f"{last_words(context, BEFORE_WORDS)} {memory.text}".strip() for memory, context in new]
+        for (memory, context), vector in zip(new, sentence_embedder().embed(texts) if texts else (), strict=True):
+            self._known[memory.id] = Told(memory, context, vector)
+        return [self._known[memory.id] for memory, _ in pairs]
+
+
+def rounded(vectors: Vector) -> Vector:
+    """Vectors in whole numbers, whose products are exact."""
+    whole: Vector = np.rint(vectors * _STEPS).astype(np.float32)
+    return whole
+
+
+def log_odds(probability: float) -> float:
+    """The log of the odds, held within bounds."""
+    return math.log((probability + 0.01) / (1.01 - probability))
+
+
+def _is_same(known: Told | None, memory: Memory, context: str) -> bool:
+    return known is not None and known.context == context and (known.memory is memory or known.memory == memory)
+
+
+def _current_rows(index: Index, position: int, now: datetime) -> list[int]:
+    """The rows that hold. Needs the lock of the index."""
+    rows = np.array(index.current_rows(position), np.int64)
+    rows = rows[index.catalog.current_mask(rows, position, now)]
+    rows = rows[np.argsort(index.catalog.times.event_times(rows), kind="stable")][-_MAX_MEMORIES:]
+    rows = rows[~index.catalog.erased_mask(rows)]
+    snapshot = index.snapshot(position, now)
+    rows = rows[unsuperseded_mask(index, rows, snapshot)]
+    # A sentence that is only partly valid would be wrong.
+    claims = index.relations.has_claims(rows).tolist()
+    stale = index.relations.is_partly_stale
+    return [row for row, has in zip(rows.tolist(), claims, strict=True) if not (has and stale(row, snapshot))]
+
+
+def _extracted(index: Index) -> set[str]:
+    """The facts that the rules of an earlier release wrote, and the sources that the facts of a model stand for."""
+    last = {source: records[-1] for source, records in index.journal.extractions.items()}
+    by_rules = {fact for source, record in last.items() if record.by == RuleExtractor.name for fact in record.facts}
+    by_rules -= set(last)
+    with_facts = {source for source, record in last.items() if record.facts and record.by != RuleExtractor.name} - {
+        fact for record in last.values() for fact in record.facts
+    }
+    return by_rules | with_facts
+
+
+def _may_be_stated(memory: Memory, now: datetime) -> bool:
+    if memory.turn is not None:
+        return memory.turn.speaker != ASSISTANT
+    is_over = memory.kind != "episode" and memory.valid.end is not None and memory.valid.end <= now
+    return len(memory.text) <= _MAX_FACT_LENGTH and not is_over
+
+
+def _told_last(told: Sequence[Told]) -> list[Told]:
+    """What is told again as it was told last."""
+    kept: list[Told] = []
+    statements: dict[str, list[Told]] = {}
+    for each in reversed(told):
+        same = statements.setdefault(each.statement, [])
+        if not any(same_time(each.memory, other.memory) for other in same):
+            same.append(each)
+            kept.append(each)
+    return kept[::-1]
