@@ -339,6 +339,16 @@ def test_a_known_fact_may_be_confirmed() -> None:
         assert links_of(s, still["text"]) == [("supports", "The user drives a Volvo.", "still have the Volvo")]
 
 
+def test_a_known_fact_may_be_added_to() -> None:
+    """Both stay, with a link that has the quotation."""
+    red = {"text": "The user's Volvo is red.", "quotation": "the Volvo is red", "extends": [0]}
+    with remembered(
+        ("2026-05-04", "I drive a Volvo.", [CAR]), ("2026-06-01", "By the way, the Volvo is red.", [red])
+    ) as s:
+        assert links_of(s, red["text"]) == [("extends", "The user drives a Volvo.", "the Volvo is red")]
+        assert not list(s.memories("superseded"))
+
+
 @pytest.mark.parametrize("numbers", [[1], [-1], ["porto"], [True], [0.0], "0", {"0": 1}, None, list(range(99))])
 def test_numbers_of_no_known_fact_do_nothing(numbers: object) -> None:
     """A fact without one is written all the same."""
@@ -650,7 +660,7 @@ def test_changed_prompts_have_another_version() -> None:
     words = (*(each.template for each in templates), llm_extractor.RETRY_PROMPT)
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
-    assert (llm_extractor.PROMPT_VERSION, digest) == ("3", "7919e762d91b")
+    assert (llm_extractor.PROMPT_VERSION, digest) == ("4", "2cf4bb66a391")
 
 
 # Profiles

@@ -18,7 +18,9 @@ from remanence.models.llm_source import Chunk, Piece
 from remanence.schema import MEMORY_KINDS, UTC, Fact, Triple, Utterance
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
-FIELDS = "kind turn quotation when until names triples replaces ends confirms importance confidence tags".split()
+FIELDS = (
+    "kind turn quotation when until names triples replaces ends confirms extends importance confidence tags".split()
+)
 
 
 def one_fact(row: dict[str, object], *said: str, speaker: str = "user", told: datetime = NOW) -> Fact | None:

@@ -47,7 +47,7 @@ FREE_FACTS, LETTERS_PER_FACT = 20, 50
 """More facts than this number and one for so many letters of the conversation are no answer to it."""
 LETTERS_PER_TOKEN = 4
 """How many letters a token has, roughly, in English."""
-PROMPT_VERSION = "3"
+PROMPT_VERSION = "4"
 """The ledger stores it with everything that was found by these prompts. Raise it with every change to them, so that
 facts from an older prompt can be recognised."""
 _FOLDER = Path(__file__).parent

@@ -98,11 +98,12 @@ def match_spelling(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
 def _effects(row: Row, chunk: Chunk, told_at: datetime) -> tuple[FactEffect, ...]:
     """What the fact does to known ones. It neither ends nor replaces what was told later than it."""
     found: dict[int, FactEffect] = {}
-    effects: tuple[Literal["confirms", "ends", "replaces"], ...] = ("confirms", "ends", "replaces")
+    effects: tuple[Literal["extends", "confirms", "ends", "replaces"], ...]
+    effects = ("extends", "confirms", "ends", "replaces")
     for effect in effects:
         for number in _listed(row.get(effect)):
             index = parse_index(number, len(chunk.known))
-            if index is not None and (effect == "confirms" or chunk.known[index].told_at <= told_at):
+            if index is not None and (effect in ("extends", "confirms") or chunk.known[index].told_at <= told_at):
                 found[index] = FactEffect(index, effect)
     return tuple(found.values()) if len(found) <= MAX_EFFECTS else ()
 

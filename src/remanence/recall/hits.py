@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from remanence.index.index import Index
 from remanence.models.reader_input import ANSWER_WORDS, needs_turn_before
 from remanence.recall.fusion import FusedRanking, adjustments, future_turns
 from remanence.recall.query import RecallContext
 from remanence.recall.validity.superseded import (
     disagreeing_rows,
+    facts_are_over,
     isolated_mask,
     replacement_row,
     row_replacing_facts,
@@ -53,6 +56,8 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
         else index.catalog.successor(row, snapshot.position)
         for row, is_connected in zip(rows, connected.tolist(), strict=True)
     ]
+    for place in np.flatnonzero(connected & current).tolist():
+        current[place] = not facts_are_over(index, rows[place], snapshot)
     disagreements = {row: disagreeing_rows(index, row, snapshot) for row in ranked.rows[connected].tolist()}
     # The memories of the hits and of the other rows that they name, in one query.
     other_rows = [other for others in disagreements.values() for other, _, _ in others]

@@ -1,4 +1,4 @@
-"""Which stored facts a conversation may end, replace or confirm: the ones that a language model is shown with it."""
+"""Which stored facts a conversation may end, replace, confirm or add to: a language model is shown them with it."""
 
 from __future__ import annotations
 

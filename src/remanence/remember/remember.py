@@ -3,7 +3,7 @@
 The source is written verbatim by the caller, so that nothing is lost if a later step fails. Without a language model
 that is all. With one:
 
-1. `find_known_facts`: the stored facts that the conversation may end, replace or confirm
+1. `find_known_facts`: the stored facts that the conversation may end, replace, confirm or add to
 2. `extract_facts`: the model reads the conversation with them, in one call, without a lock, because it may be slow
 3. `store_facts`: facts, links to sources and known facts, and the extraction itself, in one transaction; older entries
    stay as they are
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BATCH = 200  # turns that are read and written at once
+_LINK_OF: dict[str, LinkKind] = {"confirms": "supports", "extends": "extends"}
 _TURNS_BEFORE = 4
 """How many turns before those that are read a language model is shown, to understand them by."""
 
@@ -206,7 +207,7 @@ def store_facts(
     job: str | None = None,
     extra_events: ExtraEvents | None = None,
 ) -> list[Memory]:
-    """Write the facts, linked to their sources and to the known facts that they end, replace or confirm.
+    """Write the facts, linked to their sources and to the known facts that they end, replace, confirm or add to.
 
     Facts that only an earlier extraction found in the same sources are forgotten. The tokens of the model are recorded
     for the `job`. `extra_events` may add events to the same transaction, or raise to write nothing.
@@ -341,9 +342,7 @@ def _effect_events(
             if known.id == memory_id:
                 continue
             is_trusted = new.version.trust >= known.trust
-            kind: LinkKind = (
-                "supports" if effect.effect == "confirms" else "supersedes" if is_trusted else "contradicts"
-            )
+            kind = _LINK_OF.get(effect.effect, "supersedes" if is_trusted else "contradicts")
             valid = _replacement_window(new, known) if kind == "supersedes" else Window()
             events.append(
                 Linked(new_id(), memory_id, kind, known.id, valid, observed_by=by, why=fact.quotation or None)

@@ -74,14 +74,28 @@ def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
 
 def row_replacing_facts(index: Index, row: int, snapshot: Snapshot) -> int | None:
     """The row that superseded the last fact that was found in a turn; None if one of these facts is current."""
-    if not index.graph.is_turn(row):
+    facts = _fact_rows(index, row, snapshot)
+    superseded = index.links.superseded_mask(snapshot)
+    if not facts or not all(superseded[index.catalog.memory_of(fact)] for fact in facts):
         return None
+    return replacement_row(index, facts[-1], snapshot)
+
+
+def facts_are_over(index: Index, row: int, snapshot: Snapshot) -> bool:
+    """Whether facts were found in a turn, and none of them holds any more: each was superseded, or its time is over."""
+    facts = np.array(_fact_rows(index, row, snapshot), np.int64)
+    if not len(facts):
+        return False
+    holds = unsuperseded_mask(index, facts, snapshot) & ~index.catalog.ended_mask(facts, snapshot.now)
+    return not holds.any()
+
+
+def _fact_rows(index: Index, row: int, snapshot: Snapshot) -> list[int]:
+    if not index.graph.is_turn(row):
+        return []
     catalog = index.catalog
     facts = index.links.all_linked(catalog.memory_of(row), "derived_from", "in")
-    fact_rows = [fact_row for fact in facts if (fact_row := catalog.row_at(fact, snapshot.position)) is not None]
-    if not fact_rows or not all(index.links.superseded_mask(snapshot)[catalog.memory_of(each)] for each in fact_rows):
-        return None
-    return replacement_row(index, fact_rows[-1], snapshot)
+    return [fact_row for fact in facts if (fact_row := catalog.row_at(fact, snapshot.position)) is not None]
 
 
 def pairs_that_disagree(
