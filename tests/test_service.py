@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
 import remanence
@@ -23,6 +24,9 @@ from remanence.cli.parser import make_parser
 from remanence.graph.history import HistoryEvent
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
+from remanence.service.client.remote_facets import RemoteAdmin, RemoteAudit, RemoteEntities, RemoteGraph, RemoteJobs
+from remanence.service.client.remote_space import RemoteSpace
+from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.endpoints import (
     admin_operations,
     decision_operations,
@@ -37,10 +41,17 @@ from remanence.service.endpoints.files import FileReport, FileRequest
 from remanence.service.error_wording import with_commands, without_calls
 from remanence.service.hosting.spaces import Spaces, from_segment, to_segment
 from remanence.service.noun_forms import adapter_of, to_json
-from remanence.service.operations import OPERATIONS
+from remanence.service.operations import OPERATION_OF, OPERATIONS
 from remanence.service.requests import ReadRequest
+from remanence.space.facets.admin_facet import Admin
+from remanence.space.facets.audit_facet import Audit
+from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
+from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.testing import FakeClock
+from remanence_mcp.operation_tools import operation_tool
+from remanence_server.routes import operation_routes
 
 
 def test_every_operation_has_an_address_of_its_own() -> None:
@@ -51,6 +62,33 @@ def test_every_operation_has_an_address_of_its_own() -> None:
     for each in OPERATIONS.values():
         assert set(re.findall(r"{(\w+)}", each.path)) <= set(each.request.model_fields), each.name
         assert each.description.endswith("."), each.name
+
+
+def test_one_declaration_gives_the_route_the_method_of_the_client_and_the_tool() -> None:
+    """For every operation, with the same arguments everywhere; a method of the client is not refused."""
+    routes = {route.name: route for route in operation_routes() if isinstance(route, APIRoute)}
+    for each in OPERATIONS.values():
+        assert routes[each.name].path.endswith(each.path)
+        arguments = inspect.signature(operation_tool(each)).parameters
+        assert set(arguments) == {*each.request.model_fields, "max_tokens"}
+    done = 0
+    for local, remote in _REMOTE.items():
+        for method in OPERATION_OF:
+            if getattr(local, method.__name__, None) is method:
+                assert getattr(remote, method.__name__).__code__.co_name != "refuse", method.__qualname__
+                done += 1
+    assert done == len(OPERATION_OF)
+
+
+_REMOTE: dict[type, type] = {
+    Space: RemoteSpace,
+    Entities: RemoteEntities,
+    Graph: RemoteGraph,
+    Audit: RemoteAudit,
+    Admin: RemoteAdmin,
+    Jobs: RemoteJobs,
+    Upkeep: RemoteUpkeep,
+}
 
 
 def test_no_error_outside_of_python_names_a_method() -> None:

@@ -23,25 +23,30 @@ def operations_in(tool_set: str) -> list[Operation]:
 def operation_tool(operation: Operation) -> Callable[..., dict[str, Any]]:
     """The tool of an operation: with its arguments and `max_tokens`, and its answer as far as that fits."""
 
-    def tool(*, max_tokens: int = _MAX_TOKENS, **arguments: Any) -> dict[str, Any]:
+    limits_itself = "max_tokens" in operation.request.model_fields
+
+    def tool(**arguments: Any) -> dict[str, Any]:
         if operation.access == "admin":
             require_admin(operation.name)
+        max_tokens = _MAX_TOKENS if limits_itself else arguments.pop("max_tokens", _MAX_TOKENS)
         request = operation.request.model_validate(arguments)
         answer = operation.adapter.dump_python(operation.run(current_space(), request), mode="json")
         return fit_answer(answer, max_tokens)
 
+    kind = Parameter.KEYWORD_ONLY
     parameters = [
         Parameter(
             name,
-            Parameter.KEYWORD_ONLY,
+            kind,
             default=Parameter.empty if field.is_required() else field.default,
             annotation=Annotated[field.annotation, field],
         )
         for name, field in operation.request.model_fields.items()
     ]
-    budget = Parameter("max_tokens", Parameter.KEYWORD_ONLY, default=_MAX_TOKENS, annotation=MaxTokens)
+    if not limits_itself:
+        parameters.append(Parameter("max_tokens", kind, default=_MAX_TOKENS, annotation=MaxTokens))
     tool.__name__, tool.__doc__ = operation.name, operation.description
-    tool.__signature__ = Signature([*parameters, budget], return_annotation=dict[str, Any])  # type: ignore[attr-defined]
+    tool.__signature__ = Signature(parameters, return_annotation=dict[str, Any])  # type: ignore[attr-defined]
     return tool
 
 

@@ -46,7 +46,7 @@ async def test_a_model_remembers_recalls_and_forgets(space: remanence.Space) -> 
 async def test_an_operation_is_a_tool_by_its_name_or_its_set(space: remanence.Space) -> None:
     """With its arguments and what is said of them, as far as the answer fits, and for tokens that may do it."""
     space.add_many([f"Ana has seen the film number {number}." for number in range(30)])
-    async with connected(space, tools="audit,recent,recall", default_tools=False) as mcp:
+    async with connected(space, tools="audit,recent,recall,briefing", default_tools=False) as mcp:
         tools = {tool.name: tool for tool in (await mcp.client.list_tools()).tools}
         assert {"diff", "decide", "undo_decision", "recent", "recall"} <= set(tools)
         since = tools["diff"].input_schema["properties"]["since"]
@@ -56,6 +56,7 @@ async def test_an_operation_is_a_tool_by_its_name_or_its_set(space: remanence.Sp
         assert found["items"][0]["text"] == "Ana has seen the film number 29."
         assert 0 < len(found["items"]) == 20 - found["left_out"]
         assert len((await mcp.call("recall", query="film", limit=2))["hits"]) == 2
+        assert (await mcp.call("briefing", max_tokens=100)).keys() == {"text"}
         decided = await mcp.call("decide", action="forget", memory=found["items"][0]["id"], why="not seen")
         assert space.count() == 29
         await mcp.call("undo_decision", position=decided["position"])
