@@ -296,7 +296,7 @@ def disagreeing(space: Space) -> None:
 
 ROWS = (
     Row((44, 45, 46, 47, 48, 49, 50, 52, 56, 57, 61), "a change of work", (LEFT,), transition),
-    Row((9, 51, 53, 62), "a change of taste", (EDITOR,), preference),
+    Row((51, 53, 62), "a change of taste", (EDITOR,), preference),
     Row((54,), "the example of Chicago and Austin", (AUSTIN,), move),
     Row((58, 59, 60), "neither split nor merged, names verbatim", (DINNER,), dinner),
     Row((55,), "self-contained", ROSA, self_contained),
@@ -306,7 +306,7 @@ ROWS = (
     Row((122, 123, 131, 135), "bound in time", ON_CALL, expired),
     Row((136,), "profile in the third person", (GOOGLE, STRIPE), third_person),
     Row((27,), "claims in the graph", (GOOGLE, STRIPE), triples),
-    Row((70,), "a contradiction seen by the model", BUDGETS, disagreeing),
+    Row((70,), "a contradiction is settled by the model, not only noted", BUDGETS, disagreeing),
 )
 
 
