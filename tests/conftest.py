@@ -156,6 +156,21 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "memory"
 
 
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Types a command about the folder `home` and gives back what it printed."""
+
+    def typed(*words: str, code: int = 0) -> str:
+        from remanence.cli import main
+
+        capsys.readouterr()
+        assert main(["--memory", str(home), *words]) == code, capsys.readouterr().err
+        out, err = capsys.readouterr()
+        return (err if code else out).strip()
+
+    return typed
+
+
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Server]:
     """A PostgreSQL server that all tests share; it is stopped with the last of them."""

@@ -16,19 +16,6 @@ from remanence.remember.jobs import JobQueue
 Run = Callable[..., str]
 
 
-@pytest.fixture
-def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Types a command about the folder `home` and gives back what it printed."""
-
-    def typed(*words: str, code: int = 0) -> str:
-        capsys.readouterr()
-        assert main(["--memory", str(home), *words]) == code, capsys.readouterr().err
-        out, err = capsys.readouterr()
-        return (err if code else out).strip()
-
-    return typed
-
-
 # Remembering
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import os
 import re
@@ -389,31 +388,33 @@ import json, sys
 import remanence
 from remanence.testing import FakeClock
 
-with remanence.open(sys.argv[1], clock=FakeClock("2026-05-04")) as space:
-    if not space.count():
-        space.add_many([{"text": "The twins are alike as peas.", "key": key} for key in "fbdhacegji"])
-    found = space.recall("Which twins are like peas?")
-    print(json.dumps([[hit.memory.key, hit.score] for hit in found]))
+for reader in (None, "small"):
+    with remanence.open(sys.argv[1], clock=FakeClock("2026-05-04"), reader=reader) as space:
+        if not space.count():
+            space.add_many([{"text": "The twins are alike as peas.", "key": key} for key in "fbdhacegji"])
+        found = space.recall("Which twins are like peas?")
+        print(json.dumps([[hit.memory.key, hit.score] for hit in found]))
 """
 
 
 @pytest.mark.slow
 def test_ties_are_broken_the_same_way_in_every_process(home: Path) -> None:
-    """Whatever seed the hashes of a process have: without a reader, first come, first served."""
+    """Whatever seed the hashes of a process have: without a reader, first come, first served; and with one."""
+    without_variable = {name: value for name, value in os.environ.items() if name != "REMANENCE_READER"}
     runs = [
         subprocess.run(
             [sys.executable, "-c", TWINS, str(home)],
-            env={**os.environ, "REMANENCE_READER": reader, "PYTHONHASHSEED": seed},
+            env={**without_variable, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,
-        ).stdout
-        for reader, seed in itertools.product(("none", ""), ("1", "2"))
+        ).stdout.splitlines()
+        for seed in ("1", "2")
     ]
 
     assert runs[0] == runs[1]
-    assert [key for key, _ in json.loads(runs[0])] == list("fbdhacegji")
-    assert runs[2] == runs[3]
+    assert [key for key, _ in json.loads(runs[0][0])] == list("fbdhacegji")
+    assert len(runs[0]) == 2
 
 
 def test_the_list_is_cut_where_it_is_told_to_be(town: Space) -> None:

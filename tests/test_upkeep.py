@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import remanence
 from examples import examples
 from remanence import InvalidInput, NotFound, Receipt
-from remanence.cli import main
 from remanence.errors import LedgerUnavailable
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
@@ -960,18 +959,6 @@ class TestProperties:
 
 
 class TestCommands:
-    @pytest.fixture
-    def run(self, home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-        """Types a command about the folder `home` and gives back what it printed."""
-
-        def typed(*words: str, code: int = 0) -> str:
-            capsys.readouterr()
-            assert main(["--memory", str(home), *words]) == code
-            out, err = capsys.readouterr()
-            return (err if code else out).strip()
-
-        return typed
-
     def test_a_touch_says_old_and_new_score(self, run: Callable[..., str]) -> None:
         """And an unknown memory is an error."""
         memory = run("add", "Alice lives in Porto.")

@@ -12,7 +12,6 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.events import Declared, Event, Invalidated, Linked, Related
 from remanence.graph.graph_at_time import EntityRef, MemoryRef
 from remanence.graph.traversal import Edge
-from remanence.index.claims.intervals import TimedClaim
 from remanence.index.claims.predicates import parse_predicate
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
@@ -21,7 +20,6 @@ from remanence.index.index import Index
 from remanence.index.names.entity_registry import is_entity_id
 from remanence.schema import (
     LINK_KINDS,
-    OPEN_START,
     Entity,
     Link,
     Memory,
@@ -164,25 +162,6 @@ def invalidation_events(
     ended = [edge_id for edge_id, timed_claim in claims.items() if timed_claim.effective_start <= moment]
     # What was learned after it had ended, without a date, ended then too.
     return [Invalidated(edge_id, until, why, by) for edge_id in ended or claims]
-
-
-def backdated_invalidation_events(
-    index: Index, snapshot: Snapshot, claim: Triple, until: datetime, why: str, by: str
-) -> list[Invalidated]:
-    """The events that end a claim at a moment before it was told, in the memories that give no date for it."""
-    moment = micros(until)
-
-    def is_undated(claim: TimedClaim) -> bool:
-        rows = index.relations.evidence_rows(claim.number, snapshot)
-        return claim.start == OPEN_START or any(map(index.graph.is_turn, rows))  # a turn is dated by when it was said
-
-    claims = {
-        edge_id: None
-        for relation in _timeline(index, snapshot, claim.subject, claim.predicate, claim.object)
-        for edge_id, timed_claim in index.relations.equivalent_claims(relation.id, snapshot)
-        if moment < min(timed_claim.recorded_at, timed_claim.effective_end) and is_undated(timed_claim)
-    }
-    return [Invalidated(edge_id, until, why, by) for edge_id in claims]
 
 
 def _read_edges(engine: Engine, space: str, edge_ids: Iterable[str], now: datetime) -> list[Relation | Link]:

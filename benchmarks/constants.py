@@ -1,0 +1,103 @@
+"""What each constant of the signals is worth: recall with half and with double of it.
+
+    python benchmarks/constants.py                       three sets, 320 questions, without a reader; some minutes
+    python benchmarks/constants.py HOP_WEIGHT _REACH     these constants only
+    python benchmarks/constants.py --embedder small      with the default embedder
+
+All variants ask the same spaces, with the constant replaced for as long as they are asked. A constant of which neither
+half nor double changes a hit among the first ten limits the work at sizes that these sets do not have, or is for a
+set that is not among them: the docstring beside it says which.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from remanence.testing.datasets import find_datasets, read_dataset
+from remanence.testing.recall_evaluation import RemanenceSystem, score_ranking
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+SETS = {"locomo": ("locomo", 120), "realtalk": ("realtalk", 100), "2wiki_triples": ("2wiki_1000", 100)}
+"""The sets, the files they are made of, and how many questions of each are asked."""
+CONSTANTS = {
+    "index.graph.entity_graph": "SPEAKER_WEIGHT SUBJECT_WEIGHT SIMILAR_SUBJECT_WEIGHT WRITER_WEIGHT NEXT_TURN_WEIGHT "
+    "PREVIOUS_TURN_WEIGHT SAME_SESSION_WEIGHT SAME_DOCUMENT_WEIGHT QUESTION_PENALTY PARTIAL_SHARE _FAN_OUT "
+    "_MIN_SPECIFICITY _MIN_SIMILARITY _MAX_SIMILAR_NAMES",
+    "index.graph.graph_spread": "MAX_RELATIONS HOP_DECAY HOP_WEIGHT RELATION_WEIGHT START_ROWS _LATER_ROWS "
+    "_FIRST_NAMES _LATER_NAMES _LATER_FOLLOWED _EXAMINED_NAMES _FAN_OUT MENTIONED_SHARE _MAX_HOP_ROWS",
+    "index.times": "_WEIGHTS _REACH _UNSUPPORTED_SHARE MOSTLY_WITHIN",
+    "index.words.words": "NEXT_TURN_SHARE RELATED_WORD_SHARE OTHER_LANGUAGE_SHARE",
+    "recall.fusion": "MIN_CANDIDATES _SCORED_ROWS _SPREAD_ROWS",
+}
+
+Answers = dict[str, list[tuple[float, float, tuple[str, ...]]]]
+"""By set, for each question: the evidence among the first five and ten hits, and these."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="constants; all of them if left out")
+    parser.add_argument("--embedder", default="fast", help="as for remanence.open ('fast')")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the sets")
+    options = parser.parse_args()
+
+    asked = list(_opened(options.data, options.embedder))
+    base = _ask(asked)
+    print(f"| constant | times | R@5 / R@10 on {', '.join(SETS)} | questions with other hits |\n|---|---|---|---|")
+    print(f"| as it is | | {_shown(base)} | |")
+    for module, name in _constants(options.names):
+        value = getattr(module, name)
+        for factor in (0.5, 2):
+            with patch.object(module, name, _scaled(value, factor)):
+                found = _ask(asked)
+            moved = sum(new[2] != old[2] for of in base for new, old in zip(found[of], base[of], strict=True))
+            print(f"| `{name}` | {factor:g} | {_shown(found)} | {moved} |", flush=True)
+
+
+def _opened(data: Path, embedder: str) -> Iterator[tuple[str, RemanenceSystem, Any, str | None]]:
+    there = {name: files for name, *files in find_datasets([data])}
+    for name, (files, limit) in SETS.items():
+        for conversation in read_dataset(name, *there[files], limit=limit).conversations:
+            last = max((item.time for item in conversation.items if item.time), default=None)
+            if conversation.questions:
+                system = RemanenceSystem(conversation, embedder=None if embedder == "small" else embedder, reader=None)
+                yield name, system, conversation.questions, last
+
+
+def _ask(asked: list[tuple[str, RemanenceSystem, Any, str | None]]) -> Answers:
+    answers: Answers = {name: [] for name in SETS}
+    for name, system, questions, last in asked:
+        for question in questions:
+            ranking = list(dict.fromkeys(system.ask(question, question.time or last)))
+            score = score_ranking(ranking, question.evidence)
+            answers[name].append((score["R@5"], score["R@10"], tuple(ranking[:10])))
+    return answers
+
+
+def _constants(names: list[str]) -> Iterator[tuple[ModuleType, str]]:
+    """The constants; one that was renamed stops the benchmark."""
+    for path, listed in CONSTANTS.items():
+        module = import_module(f"remanence.{path}")
+        yield from ((module, name) for name in listed.split() if not names or name in names)
+
+
+def _scaled(value: Any, factor: float) -> Any:
+    return max(1, round(value * factor)) if isinstance(value, int) else value * factor
+
+
+def _shown(answers: Answers) -> str:
+    """The evidence among the first five and ten, in percent, of each set."""
+    means = (np.mean([answer[:2] for answer in found], axis=0) * 100 for found in answers.values())
+    return ", ".join(f"{five:.1f} / {ten:.1f}" for five, ten in means)
+
+
+if __name__ == "__main__":
+    main()
