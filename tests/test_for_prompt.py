@@ -232,6 +232,18 @@ def test_without_a_reader_the_words_of_a_message_decide() -> None:
         assert quoted(space, "What is 2+2?") == []
 
 
+def test_thanks_are_not_quoted_for_the_turn_before_them(space: Space) -> None:
+    """The turn itself is; "Yes." after a question is an answer."""
+    chats = (("I can't have gluten.", "thanks!"), ("Are you allergic to dust?", "Yes."))
+    for conversation, (first, second) in enumerate(chats):
+        for role, text in (("user" if conversation == 0 else "assistant", first), ("user", second)):
+            space.remember([{"role": role, "content": text, "conversation": str(conversation)}])
+    for asked, text in (("May I have gluten?", "I can't have gluten."), ("Am I allergic to dust?", "Yes.")):
+        texts = quoted(space, asked)
+        assert text in texts
+        assert "thanks!" not in texts
+
+
 def test_a_question_beside_a_statement_is_no_answer(space: Space) -> None:
     """The reader is given what a turn states, and the signals count no more than that."""
     asking = "I keep kosher, so what am I allowed to eat?"

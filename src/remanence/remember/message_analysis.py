@@ -117,12 +117,21 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     return RecallAnalysis(recall, query, names, confidence, reason)
 
 
+def only_greets(text: str) -> bool:
+    """Whether a message only greets, thanks or agrees.
+
+    >>> only_greets("Great, thanks a lot!"), only_greets("Thanks, I live in Graz.")
+    (True, False)
+    """
+    return _GREETING.fullmatch(text) is not None
+
+
 def _recall_verdict(head: str, query: str) -> tuple[bool, float, str]:
     """Whether a message needs a recall, with confidence and reason. What it only quotes does not count."""
     own = without_quotations(head)
     if _EARLIER_CONVERSATION.search(own):
         return True, 0.95, "it refers to an earlier conversation"
-    if not query or _GREETING.fullmatch(query) or _GREETING.fullmatch(head):
+    if not query or only_greets(query) or only_greets(head):
         return False, 0.95, ONLY_GREETING
     need = need_of_memory(head)
     others = dict.fromkeys(name.text for name in find_names(own, is_question=True) if name.kind not in _PUBLIC_KINDS)

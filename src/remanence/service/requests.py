@@ -122,6 +122,7 @@ def json_type(kind: Any) -> Any:
     (typing.Optional[str], tuple[typing.Optional[str], str])
     """
     origin, parts = get_origin(kind), get_args(kind)
+    origin = get_origin(getattr(origin, "__value__", None)) or origin  # from numpy 2.5 on `NDArray` is an alias
     if origin is Annotated:
         checks = [note for note in kind.__metadata__ if isinstance(note, BeforeValidator)]
         given = [

@@ -170,6 +170,7 @@ def recall_for_prompt(
     hits = keep_those([hit for hit in hits if normalize_text(hit.memory.text) not in copies], "the prompt has it")
     hits = keep_those([hit for hit in hits if _may_quote(hit.memory, keep)], "only some turns are quoted (`keep`)")
     hits = keep_those([hit for hit in hits if not _asks_the_same(hit.memory, asked)], "it only asks the same")
+    hits = keep_those([hit for hit in hits if not _only_greets(hit)], "it only greets, thanks or agrees")
     person = find_referent(asked, [turn["content"] for turn in recent if turn.get("role", "user") == "user"])
     if min_score is None:
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
@@ -280,6 +281,13 @@ def _asks_the_same(memory: Memory, asked: str) -> bool:
     """Whether a turn is a question without a word beside those of the message."""
     words = {word for word in content_words(memory.text) if not word.isdigit()}
     return memory.turn is not None and "?" in memory.text and words.issubset(content_words(asked))
+
+
+def _only_greets(hit: Hit) -> bool:
+    """Whether a turn tells nothing: "Yes." after a question is an answer."""
+    from remanence.remember.message_analysis import only_greets  # here, as it loads the engine
+
+    return hit.memory.turn is not None and not hit.context.endswith("?") and only_greets(hit.memory.text)
 
 
 def _passes(memory: Memory, kinds: str | Sequence[str] | None, tags: str | Sequence[str] | None) -> bool:
