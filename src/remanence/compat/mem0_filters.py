@@ -53,7 +53,7 @@ def split_filters(filters: Mapping[str, Any] | None, ids: Mapping[str, object]) 
     if not found:
         raise InvalidInput(
             "At least one of user_id, agent_id or run_id is needed, such as filters={'user_id': 'alice'}. "
-            "In OR and NOT they cannot stand."
+            "They cannot stand inside OR or NOT."
         )
     if len(set(actors)) > 1:
         raise InvalidInput(f"actor_id is both {actors[0]!r} and {actors[1]!r}. Give one of them.")
