@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +278,29 @@ def test_lines_have_their_day_and_rank_and_the_question_its_moment(clock: FakeCl
     assert reader.calls[-1][3] == datetime(2026, 3, 1, tzinfo=UTC)
     ask("Where will Alice live in December 2026?", clock, reader)
     assert reader.calls[-1][3] is None
+
+
+def test_days_are_shown_nearer_to_the_question_if_it_names_no_time(clock: FakeClock) -> None:
+    """The oldest is a month old, the others as old in proportion. The true days are there as well."""
+    reader = ScriptedReader({})
+    ask("Where does Alice live?", clock, reader)
+    lines = [line for line in reader.lines if line.told_at and line.shown_at]
+    shown = {line.text: clock.now() - line.shown_at for line in lines if line.shown_at}
+    told = {line.text: clock.now() - line.told_at for line in lines if line.told_at}
+    assert max(shown.values()) == timedelta(days=30)
+    assert shown[HOMES[2]] / shown[HOMES[0]] == pytest.approx(told[HOMES[2]] / told[HOMES[0]])
+
+    ask("Where did Alice live in February 2026?", clock, reader)
+    assert {line.shown_at for line in reader.lines} == {None}
+
+
+def test_what_is_recent_is_read_with_its_own_day(clock: FakeClock) -> None:
+    """Nothing is moved if all was told within a month."""
+    reader = ScriptedReader({})
+    with opened(reader, clock) as space:
+        space.add("Alice is in Lisbon.", now=clock.now() - timedelta(days=29))
+        space.recall("Where does Alice live?")
+    assert [line.shown_at for line in reader.lines] == [None]
 
 
 def test_a_state_counts_from_the_date_it_was_added_with(clock: FakeClock) -> None:
@@ -599,6 +622,17 @@ class TestSmallReader(ReaderContract):
 
         assert (np.argmax(now.choice), np.argmax(then.choice)) == (2, 0)
         assert now.replaced[0] > 0.5 > now.replaced[2]
+
+    def test_what_nothing_replaced_holds_however_old_it_is(self, clock: FakeClock) -> None:
+        """An allergy that was told eleven months ago is nearly as probable as one that was told two weeks ago."""
+        confidences = []
+        for told in ("2025-06-06", "2026-04-20"):
+            with remanence.open(None, embedder="fast", reader=self.make(), clock=clock, worker=False) as space:
+                space.add("Jonas is allergic to hazelnuts, so no praline at dinner.", now=told)
+                space.add("I will bring the cards and the cheese.", now="2026-04-30")
+                confidences.append(space.recall("Is anybody allergic?").confidence or 0.0)
+        old, recent = confidences
+        assert old > 0.8 * recent > 0.4
 
     def test_a_reading_is_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Asking again runs no model; after `clear` it does."""

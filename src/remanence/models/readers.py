@@ -98,7 +98,8 @@ class SmallReader:
 
 def day_of(line: ReaderLine) -> str:
     """The day of a line as it is read; "" if it has none."""
-    return "" if line.told_at is None else day_text(line.told_at)
+    day = line.shown_at or line.told_at
+    return "" if day is None else day_text(day)
 
 
 class CrossEncoder:

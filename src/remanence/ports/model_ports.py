@@ -124,6 +124,8 @@ class ReaderLine:
     """The turn before it with its speaker ("assistant: Any allergies?"), where it is not understood alone."""
     rank: int | None = None
     """Its rank by the signals of recall, from 0."""
+    shown_at: datetime | None = None
+    """The day to read it with in place of `told_at`, where its age is to say nothing: nearer to the question."""
 
 
 class ListReading(NamedTuple):

@@ -177,6 +177,17 @@ class ParsedQuestion:
         return self.asks_about_past or bool(self.time_relation.order or self.time_relation.relation)
 
     @property
+    def names_no_time(self) -> bool:
+        """Whether it asks what holds now, in words without a time.
+
+        >>> from datetime import timezone
+        >>> now = datetime(2026, 3, 1, tzinfo=timezone.utc)
+        >>> [parse_question(text, now).names_no_time for text in ("Who is allergic?", "Who sang in May?")]
+        [True, False]
+        """
+        return not self.times and self.focus == "now"
+
+    @property
     def has_topic(self) -> bool:
         """Whether it asks about more than a time: not "What happened in May?".
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, cast
 
@@ -32,6 +32,11 @@ DEADLINE_VARIABLE = "REMANENCE_DEADLINE"
 
 MAX_READ_HITS = MAX_LINES
 """How many hits the reader is given at most."""
+_MAX_AGE = timedelta(days=30)
+"""How old the oldest hit is shown to the reader at most, for a question that names no time. It was trained on worlds in
+which most of what is old is replaced: an allergy of eleven months ago got a tenth of the probability of one of two
+weeks ago. Of the questions about now, right first / stale with the true days and with these: worlds a and b 65 / 17% and
+65 / 21%, e 59 / 9% and 63 / 11%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,9 @@ def read_hits(
     if not hits:
         return ReadingResult(hits)
     lines = [as_reader_line(hit.memory, hit.context, rank) for rank, hit in enumerate(hits[:MAX_READ_HITS])]
+    told_at = [line.told_at or now for line in lines]
+    if parsed.names_no_time:
+        lines = closer_in_time(lines, now)
     moment = next((window.end for window in parsed.times if window.end is not None and window.end <= now), None)
     try:
         reading = _read_in_time(seconds, partial(reader.read, parsed.reader_text, lines, asked_at=now, moment=moment))
@@ -67,7 +75,6 @@ def read_hits(
     except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
         log.warning("recall continues without the reader: %s", error)
         return ReadingResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
-    told_at = [line.told_at or now for line in lines]
     return ReadingResult(order_by_reading(hits, told_at, reading, pinned, parsed), 1.0 - reading.nothing)
 
 
@@ -114,6 +121,22 @@ def as_reader_line(memory: Memory, before: str = "", rank: int | None = None) ->
     """A memory as a reader is given it."""
     title = "" if memory.turn is not None else memory.source or ""
     return ReaderLine(memory.text, valid_or_told(memory), speaker_label(memory), title, before, rank)
+
+
+def closer_in_time(lines: Sequence[ReaderLine], asked_at: datetime) -> list[ReaderLine]:
+    """The lines, to be read with days nearer to the question, all by the same factor, so that the oldest one is a month
+    old at most. Lines told after the question keep their day."""
+    ages = [asked_at - line.told_at for line in lines if line.told_at is not None]
+    oldest = max(ages, default=_MAX_AGE)
+    if oldest <= _MAX_AGE:
+        return list(lines)
+    share = _MAX_AGE / oldest
+    return [
+        replace(line, shown_at=asked_at - share * (asked_at - line.told_at))
+        if line.told_at is not None and line.told_at <= asked_at
+        else line
+        for line in lines
+    ]
 
 
 def valid_or_told(memory: Memory) -> datetime:
