@@ -35,8 +35,8 @@ MAX_READ_HITS = MAX_LINES
 _MAX_AGE = timedelta(days=30)
 """How old the oldest hit is shown to the reader at most, for a question that names no time. It was trained on worlds in
 which most of what is old is replaced: an allergy of eleven months ago got a tenth of the probability of one of two
-weeks ago. Of the questions about now, right first / stale with the true days and with these: worlds a and b 65 / 17% and
-65 / 21%, e 59 / 9% and 63 / 11%."""
+weeks ago. Of the questions about now, right first and stale, with the true days and with these: worlds a and b 65 and
+17%, 65 and 21%; e 59 and 9%, 63 and 11%."""
 
 
 @dataclass(frozen=True, slots=True)
