@@ -114,3 +114,12 @@ def test_filter_values_count_what_is_visible(space: remanence.Space) -> None:
 def test_a_wrong_argument_is_named(space: remanence.Space, wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         space.admin.browse(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_correction_does_not_change_when_it_was_told(space: remanence.Space) -> None:
+    """Neither its place in the order of telling, nor what a filter by dates finds."""
+    [ana] = (row.memory for row in space.admin.browse(source="letter"))
+    space.revise(ana, add_tags="seen")
+    assert texts(space.admin.browse())[-1] == "Anatea."
+    assert texts(space.admin.browse(until="2026-01-15")) == ["Anatea."]
+    assert texts(space.admin.browse(order="recorded"))[0] == "Anatea."

@@ -72,3 +72,15 @@ def test_a_map_with_a_layout_has_communities(space: remanence.Space) -> None:
     assert community["Ana"] == community["Bob"] != community["Dora"] == community["Finn"]
     assert len(found.coordinates) == len(found.nodes)
     assert space.graph.entity_map().communities == ()
+
+
+def test_what_a_prompt_quotes_is_recorded_if_asked(space: remanence.Space) -> None:
+    """Also that nothing was quoted; a view of the past cannot record."""
+    space.add("My sister Ana is allergic to shellfish.")
+    quoted = space.for_prompt("What is my sister Ana allergic to?", record=True, min_score=0.0)
+    assert space.for_prompt("What is my sister Ana allergic to?", min_score=0.0).hits == quoted.hits
+    [told] = space.audit.recorded()
+    assert told.receipt.question == "What is my sister Ana allergic to?"
+    assert told.memories == tuple(hit.memory.id for hit in quoted.hits) != ()
+    with pytest.raises(remanence.RemanenceError, match="view of the past"):
+        space.as_of("2026-06-02").for_prompt("What is my sister Ana allergic to?", record=True)

@@ -99,6 +99,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             in the background, once for a chat that has been quiet or has grown (`remember(..., wait="quiet")`).
         reinforce: Whether to count as used the quoted memories that the answer took words from, so that they
             do not decay.
+        record: Whether to record what is quoted for each message: `space.audit.recorded()` and the inspector list it.
         name: The name of this middleware, if an agent has two of them.
 
     Raises:
@@ -133,6 +134,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         keep: Keep = "all",
         extract: bool = False,
         reinforce: bool = False,
+        record: bool = False,
         name: str | None = None,
     ) -> None:
         check_space_and_user(space, user_key)
@@ -146,7 +148,8 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             raise InvalidInput(f"place={place!r} is none of {', '.join(map(repr, PLACES))}.")
         if extract and keep is None:
             raise InvalidInput("extract=True with keep=None: facts are extracted from stored turns. Set keep='all'.")
-        for option, enabled in (("extract", extract), ("reinforce", reinforce), ("briefing", briefing)):
+        writing = {"extract": extract, "reinforce": reinforce, "record": record, "briefing": briefing}
+        for option, enabled in writing.items():
             if enabled and not callable(space):
                 _require_space(space, option)
         if extract and not callable(space):
@@ -156,7 +159,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         self.limit, self.min_score = limit, min_score
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
         self.kinds, self.tags, self.place = check_kinds(kinds), check_tags(tags), place
-        self.keep, self.extract, self.reinforce = check_keep(keep), extract, reinforce
+        self.keep, self.extract, self.reinforce, self.record = check_keep(keep), extract, reinforce, record
         self._name = name or type(self).__name__
 
     @property
@@ -251,6 +254,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
                     min_score=self.min_score,
                     kinds=self.kinds,
                     tags=self.tags,
+                    record=self.record,
                 )
                 for signal, reason in found.missing.items():
                     log.warning("recalled without the signal %r: %s", signal, reason)

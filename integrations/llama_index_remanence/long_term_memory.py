@@ -128,6 +128,7 @@ class RecallAdapter(SpaceAdapter):
     tags: str | tuple[str, ...] | None = Field(default=None, description="Recall only memories with these tags.")
     keep: Any = Field(default="all", description="Which turns to store: all, user, facts, a function, or None.")
     reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
+    record: bool = Field(default=False, description="Record what is quoted for each message.")
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _unanswered_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
@@ -201,6 +202,7 @@ class RecallAdapter(SpaceAdapter):
             min_score=self.min_score,
             kinds=self.kinds,
             tags=[*own, *tags] or None,
+            record=self.record,
         )
 
     def _count_tokens(self, text: str) -> int:

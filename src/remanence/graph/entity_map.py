@@ -28,7 +28,8 @@ _MAX_GROUPS = 150
 _MAX_LAYOUTS = 16
 _SPACING, _GAP = 11.0, 26.0
 """Pixels between entities of a group, and between groups."""
-_GROUP_SPACING = 4.0
+_FILLED, _NEARER = 0.62, 0.7
+"""How large the disc of all groups is beside their areas, and the power by which what is far out comes nearer."""
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 
 WeightedEdge: TypeAlias = tuple[int, int, float]
@@ -127,7 +128,7 @@ def place_nodes(count: int, edges: Sequence[WeightedEdge]) -> tuple[NDArray[np.i
     for number, group in enumerate(groups):
         group_of[group] = number
     sizes = 2 * _SPACING * np.sqrt([len(group) for group in groups]) + _GAP
-    middles = separate(_group_layout(len(groups), edges, group_of) * _GROUP_SPACING, np.stack((sizes, sizes), axis=1))
+    middles = separate(_compact(_group_layout(len(groups), edges, group_of), sizes), np.stack((sizes, sizes), axis=1))
     points = np.empty((count, 2))
     for middle, group in zip(middles, groups, strict=True):
         points[group] = middle + _spiral(_SPACING * np.sqrt(np.arange(len(group))))
@@ -161,6 +162,20 @@ def _group_layout(count: int, edges: Sequence[WeightedEdge], group_of: NDArray[n
             weights=list(weights.values()), seed=_spiral(np.sqrt(np.arange(count))).tolist(), niter=200, grid=False
         )
     return np.array(layout.coords).reshape(count, 2)
+
+
+def _compact(points: Points, sizes: NDArray[np.float64]) -> Points:
+    """The same points around the origin, in a disc that the groups of these sizes fill well: what is far out, such as
+    groups without edges, comes nearer."""
+    points = points - points.mean(axis=0)
+    distances = np.hypot(points[:, 0], points[:, 1])
+    farthest = distances.max(initial=0.0)
+    if not farthest:
+        return points
+    shares = np.maximum(distances / farthest, 1e-9)
+    radius = _FILLED * math.sqrt(float((sizes**2).sum()))
+    compact: Points = points * (radius / farthest * shares ** (_NEARER - 1))[:, None]
+    return compact
 
 
 def _spiral(radii: Points) -> Points:

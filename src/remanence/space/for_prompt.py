@@ -20,6 +20,7 @@ from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.recall.referents import find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 from remanence.space.prompt_overview import recall_overview
+from remanence.space.protocols import is_space
 from remanence.text.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
 from remanence.text.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.text.text import normalize_text, pluralize
@@ -110,6 +111,7 @@ def recall_for_prompt(
     kinds: str | Sequence[str] | None = None,
     tags: str | Sequence[str] | None = None,
     keep: Keep = "all",
+    record: bool = False,
 ) -> PromptMemories:
     """Recall for a chat message what helps to answer it, as a block for the prompt.
 
@@ -125,6 +127,7 @@ def recall_for_prompt(
         kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Only memories with all of these tags.
         keep: Which turns to quote, where all of them are stored; the values are those of `is_kept`.
+        record: Whether to record what is quoted (`space.audit.record`), so that `audit.recorded` lists it.
 
     Example:
         >>> import remanence
@@ -187,8 +190,17 @@ def recall_for_prompt(
     if reason:
         log.warning("nothing is quoted in the prompt: %s", reason)
     hits = keep_those(quoted_hits(block, hits), "it does not fit into the token budget")
+    if record:
+        _record(view, replace(recall, hits=tuple(hits)))
     others = tuple(LeftOut(hit, reasons[id(hit)]) for hit in recall if id(hit) in reasons)
     return PromptMemories(block, tuple(hits), recall.position, recall.missing, reason, others)
+
+
+def _record(view: SupportsRecall, told: Recall) -> None:
+    """Record what a prompt quotes. Views of the past cannot be written to."""
+    if not is_space(view):
+        raise InvalidInput(f"record=True needs a space, and {view!r} is a view of the past. Leave it out.")
+    view.audit.record(told)
 
 
 def recall_distinct(view: SupportsRecall, query: str, *, limit: int, **options: Any) -> Recall:

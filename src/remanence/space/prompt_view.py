@@ -34,6 +34,7 @@ class PromptView(MemoryListing):
         kinds: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
         keep: Keep = "all",
+        record: bool = False,
     ) -> PromptMemories:
         """What helps to answer a chat message, as a block for its prompt; empty for a message that needs no memory.
 
@@ -54,6 +55,8 @@ class PromptView(MemoryListing):
             tags: Only memories with all of these tags.
             keep: Which turns to quote, if all of them are stored: "all", "user", "facts" (those in which
                 `analyze_message` finds something worth storing), or a function of role and text.
+            record: Whether to record what is quoted, so that `audit.recorded` and the inspector list it. A profile or
+                a whole month, which nothing was searched for, is not recorded.
 
         Returns:
             The block as `text`, the `hits` that it quotes, and `skip_reason` if it is empty for another reason than
@@ -79,6 +82,7 @@ class PromptView(MemoryListing):
             kinds=kinds,
             tags=tags,
             keep=keep,
+            record=record,
         )
 
     afor_prompt = in_thread(for_prompt)

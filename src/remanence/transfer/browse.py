@@ -72,6 +72,8 @@ class BrowseFilter:
     rows: RowFilter = field(default_factory=RowFilter)
     statuses: tuple[str, ...] | None = None
     """None lists all that are not erased."""
+    since: datetime | None = None
+    """Only memories told at this moment or later."""
     until: datetime | None = None
     """Only memories told before this moment."""
     max_trust: float | None = None
@@ -98,6 +100,8 @@ def browse(
         among = np.zeros(len(catalog), np.bool_)
         among[rows[matching]] = True
         matching &= filter_mask(filters.rows, index, among, snapshot.position)[rows]
+    if filters.since is not None:
+        matching &= catalog.times.told(rows) >= micros(filters.since)
     if filters.until is not None:
         matching &= catalog.times.told(rows) < micros(filters.until)
     if filters.max_trust is not None:

@@ -3,7 +3,7 @@
 import { find, findAll, h, replace } from "./dom.js";
 import { ask, read } from "./api.js";
 import { eraseMemories, forgetMemories, pinMemories, restoreMemories, tagMemories } from "./editing.js";
-import { filterBar, kindName, tableOptions } from "./filters.js";
+import { FILTERS, filterBar, kindName, tableOptions } from "./filters.js";
 import { statusText } from "./memory_details.js";
 import { metaLine } from "./memory_item.js";
 import { announce, attempt, showError } from "./notices.js";
@@ -12,6 +12,7 @@ import { state } from "./state.js";
 import { count, data, shortDay } from "./text.js";
 
 const PAGE = 50;
+const NARROW = 740; // on a phone the filters are folded
 const MOST_SELECTED = 1000;
 const COLUMNS = [["told", "Told"], ["kind", "Kind"], ["source", "Source"], ["speaker", "Said by"], ["trust", "Trust"], ["importance", "Importance"]];
 const DESCENDING = new Set(["told", "trust", "importance"]);
@@ -27,11 +28,12 @@ export async function renderBrowse(main, route, signal) {
   const body = h("div", { "aria-busy": "true" }, h("div", { class: "loading" }));
   const bar = h("div", { class: "bulk-bar", role: "group", "aria-label": "Selected memories", hidden: true });
   replace(main, h("div", { class: "wide" }, h("h1", {}, "Browse"), filters, body, bar));
+  const narrow = innerWidth < NARROW;
   const options = tableOptions(parameters);
   const page = Math.max(1, Number(parameters.page) || 1);
   const order = COLUMNS.some(([name]) => name === parameters.order) ? parameters.order : "told";
   const ascending = parameters.up ? parameters.up === "yes" : !DESCENDING.has(order);
-  read("/browse/values", {}, signal).then((values) => replace(filters, filterBar(parameters, values)), (error) => showError(filters, error));
+  read("/browse/values", {}, signal).then((values) => replace(filters, narrow ? h("details", { class: "more-filters", open: FILTERS.some((name) => parameters[name]) }, h("summary", {}, "Filters"), filterBar(parameters, values)) : filterBar(parameters, values)), (error) => showError(filters, error));
   try {
     const table = await ask("/browse", { ...options, order, ascending, offset: (page - 1) * PAGE, limit: PAGE }, signal);
     const redraw = () => showSelection(bar, body, table, { ...options, order, ascending });

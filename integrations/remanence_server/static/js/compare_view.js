@@ -12,7 +12,7 @@ const SHOWN = 25;
 const SETTINGS = [
   ["limit", "At most", [["5", "5 memories"], ["10", "10 memories"], ["20", "20 memories"]], "10"],
   ["reader", "Reader", [["", "As the space has it"], ["small", "The small reader"], ["none", "No reader"]], ""],
-  ["history", "Past", [["auto", "As the question needs"], ["true", "With what was replaced"], ["false", "Only what holds"]], "auto"],
+  ["history", "Past", [["auto", "Automatic"], ["true", "With what was replaced"], ["false", "Only what holds"]], "auto"],
   ["without", "Signal left out", [["", "Nothing"], ["vectors", "Meaning"], ["words", "Words"], ["graph", "Connections"], ["times", "Time"]], ""],
 ];
 const SIGNALS = ["vectors", "words", "graph", "times"];

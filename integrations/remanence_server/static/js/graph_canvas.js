@@ -7,6 +7,7 @@ import { plain, predicate, shorten } from "./text.js";
 import { color, onThemeChange } from "./theme.js";
 
 const MAX_ZOOM = 6;
+const REST = 160; // milliseconds
 const MAX_FIT = 4; // a map of few nodes is not drawn larger
 const MARGIN_HEIGHT = 120; // for what is above the canvas: the switches, the caption
 const MANY_ALIKE = 6; // of more edges with one name, only one is labelled
@@ -220,12 +221,23 @@ export class GraphCanvas {
     const zoom = Math.min(MAX_ZOOM, Math.max(0.02, this.view.zoom * factor));
     const shift = 1 / this.view.zoom - 1 / zoom;
     this.view = { x: this.view.x + (x - width / 2) * shift, y: this.view.y + (y - height / 2) * shift, zoom };
+    this.move();
+  }
+
+  /** While the map moves, less of it is drawn; all of it again once it is at rest. */
+  move() {
+    this.isMoving = true;
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => {
+      this.isMoving = false;
+      this.draw();
+    }, REST);
     this.draw();
   }
 
   panBy(dx, dy) {
     this.view = { ...this.view, x: this.view.x - dx / this.view.zoom, y: this.view.y - dy / this.view.zoom };
-    this.draw();
+    this.move();
   }
 
   listen() {

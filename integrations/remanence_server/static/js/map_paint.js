@@ -7,7 +7,9 @@ import { plain, shorten } from "./text.js";
 const DIMMED = 0.13;
 const MOST_CURVED = 500; // more edges are straight lines, which are drawn faster
 const EDGE_LEVELS = 4;
-const DISC_MARGIN = 16;
+const MOVING_EDGES = 500; // that are drawn while the map moves, the strongest
+const MOVING_LABELS = 60;
+const DISC_MARGIN = 12;
 const FONT = '"Source Serif 4", serif';
 
 /** The communities of a map: which nodes each has, and its disc. Those of one or two nodes are no clusters. */
@@ -91,11 +93,12 @@ function paintDiscs({ context, clusters, visible, view, colorBy, colors }, place
 }
 
 /** The edges in a few strokes: those of about the same weight together. */
-function paintEdges({ context, colors, visible, nodes, links, most }, place, focus, found) {
-  const curved = visible.lines.length <= MOST_CURVED;
+function paintEdges({ context, colors, visible, nodes, links, most, isMoving }, place, focus, found) {
+  const lines = isMoving ? visible.lines.slice(0, MOVING_EDGES) : visible.lines;
+  const curved = !isMoving && lines.length <= MOST_CURVED;
   const heaviest = Math.log1p(most.weight);
   const levels = Array.from({ length: EDGE_LEVELS }, () => []);
-  for (const edge of visible.lines) levels[Math.min(EDGE_LEVELS - 1, Math.floor((EDGE_LEVELS * Math.log1p(edge.weight)) / (heaviest + 0.001)))].push(edge);
+  for (const edge of lines) levels[Math.min(EDGE_LEVELS - 1, Math.floor((EDGE_LEVELS * Math.log1p(edge.weight)) / (heaviest + 0.001)))].push(edge);
   const trace = (from, to) => {
     const [[x1, y1], [x2, y2]] = [place(from), place(to)];
     context.moveTo(x1, y1);
@@ -147,7 +150,8 @@ function paintLabels(graph, { screen, width, height, focus, near, isDim, place }
     const size = 11.5 + 6 * Math.sqrt((node.mentions ?? 1) / graph.most.mentions);
     add(screen[node.place], shorten(plain(node.label), 30), `${node.place === focus ? 600 : 400} ${size.toFixed(1)}px ${FONT}`, graph.radius(node) * graph.nodeScale() + 2, node.place === focus, node);
   }
-  const labels = placeLabels([...texts.keys()], {
+  const shown = graph.isMoving ? [...texts.keys()].slice(0, MOVING_LABELS) : [...texts.keys()];
+  const labels = placeLabels(shown, {
     width, height, context, screen: at, text: (index) => texts[index].text, font: (index) => texts[index].font,
     below: (index) => texts[index].below, always: (index) => texts[index].always, everywhere: visible.shown.length <= 400, covered: graph.covered(),
   });
@@ -160,7 +164,7 @@ function paintLabels(graph, { screen, width, height, focus, near, isDim, place }
     const { node } = texts[index];
     context.font = font;
     context.globalAlpha = node && isDim(node) ? 0.3 : 1;
-    context.strokeText(text, x, y);
+    if (!graph.isMoving) context.strokeText(text, x, y);
     context.fillStyle = node && node.place === focus ? colors.accent : colors.ink;
     context.fillText(text, x, y);
   }

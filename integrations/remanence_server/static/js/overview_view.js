@@ -17,7 +17,7 @@ export async function renderOverview(main, route, signal) {
   const parts = {};
   const part = (id, load) => {
     parts[id] = load;
-    return h("div", { id: `part-${id}` }, h("div", { class: "loading" }));
+    return h("div", { id: `part-${id}` }, h("div", { class: "loading" }), id === "profile" && h("p", { class: "faint slow-note" }, "Reading what is true now. The first time, this takes a while for many memories."));
   };
   const field = h("input", { type: "search", placeholder: "Ask this memory…", "aria-label": "Question", autocomplete: "off", spellcheck: "false" });
   const submit = (event) => {

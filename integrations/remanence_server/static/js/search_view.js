@@ -13,7 +13,7 @@ import { count, data } from "./text.js";
 const FIRST = 12;
 const MOST = 100;
 const SHOWN_FILTERS = ["kind", "tag", "source", "speaker", "since", "trust"];
-const PAST = [["auto", "As the question needs"], ["true", "With what was replaced"], ["false", "Only what holds"]];
+const PAST = [["auto", "Automatic"], ["true", "With what was replaced"], ["false", "Only what holds"]];
 
 export async function renderSearch(main, route, signal) {
   const { q = "", history = "auto", during = "" } = route.parameters;

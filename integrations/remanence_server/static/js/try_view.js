@@ -19,15 +19,16 @@ export async function renderTry(main, route, signal) {
   talkedIn = place;
   const { q = "", limit = "8", tokens = "1000", kind = "" } = route.parameters;
   const talk = h("ol", { class: "talk", "aria-live": "polite" }, turns.map(({ element }) => element));
-  const field = h("textarea", { rows: 2, id: "message", "aria-label": "Message", placeholder: "Type as a user would: “Where does my sister live now?”", value: turns.length ? "" : q });
+  const field = h("textarea", { rows: 1, id: "message", "aria-label": "Message", placeholder: "Type as a user would: “Where does my sister live now?”", value: turns.length ? "" : q });
   const keep = h("input", { type: "checkbox", name: "store", disabled: state.day !== null });
   const option = (name, label, value, choices) => h("label", {}, h("span", {}, label), h("select", { name, "aria-label": label }, choices.map(([each, text]) => h("option", { value: each, selected: each === value }, text))));
   const form = h("form", { class: "talk-form" }, field,
-    h("div", { class: "filter-bar" },
+    h("div", { class: "talk-row" },
+      h("label", { class: "keep" }, keep, " Store what I type"),
+      h("details", { class: "talk-settings" }, h("summary", {}, "Settings"), h("div", { class: "filter-bar" },
       option("limit", "Quote at most", limit, ["3", "8", "20"].map((each) => [each, `${each} memories`])),
       option("tokens", "Tokens at most", tokens, [["250", "250"], ["1000", "1,000"], ["4000", "4,000"]]),
-      option("kind", "Only", kind, [["", "all kinds"], ["semantic", "facts"], ["episode", "events"], ["viewpoint", "viewpoints"]]),
-      h("label", { class: "keep" }, keep, " Store what I type"),
+      option("kind", "Only", kind, [["", "all kinds"], ["semantic", "facts"], ["episode", "events"], ["viewpoint", "viewpoints"]]))),
       h("span", { class: "talk-buttons" },
         h("button", { type: "button", class: "quiet", on: { click: () => clear(talk) } }, "New conversation"), h("button", { class: "primary" }, "Send"))));
   const send = async (event) => {

@@ -22,10 +22,13 @@ _HEXADECIMAL = frozenset("0123456789abcdef")
 class VersionTimes(SavedPart):
     """When each row was recorded and told, when it is valid and when it expires, in microseconds."""
 
-    _saved: ClassVar = dict.fromkeys(("_recorded", "_said", "_valid_from", "_valid_until", "_expires"), GROWING)
+    _saved: ClassVar = dict.fromkeys(
+        ("_recorded", "_told", "_said", "_valid_from", "_valid_until", "_expires"), GROWING
+    )
 
     def __init__(self) -> None:
         self._recorded, self._expires = Column(np.int64), Column(np.int64)
+        self._told = Column(np.int64)  # as `Memory.told_at`
         self._said = Column(np.int64)  # the time of a chat turn
         self._valid_from, self._valid_until = Column(np.int64), Column(np.int64)
         self._first_expiry = OPEN_END
@@ -48,7 +51,9 @@ class VersionTimes(SavedPart):
         ends = [OPEN_END if expiry is None else micros(expiry) for expiry in expiries]
         self._first_expiry = min(self._first_expiry, *ends)
         self._expires.extend(ends)
-        self._recorded.extend([micros(entry.at) for entry in entries])
+        recorded = [micros(entry.at) for entry in entries]
+        self._recorded.extend(recorded)
+        self._told.extend([_told_at(version, at) for version, at in zip(versions, recorded, strict=True)])
         self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
 
     def recorded_at(self, row: int) -> datetime:
@@ -72,9 +77,8 @@ class VersionTimes(SavedPart):
         return self._said.values[rows]
 
     def told(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """When each of these rows was told: for chat turns the time of the turn, for others when they were recorded."""
-        said = self._said.values[rows]
-        return np.where(said == OPEN_START, self._recorded.values[rows], said)
+        """When each of these rows was told, as `Memory.told_at`."""
+        return self._told.values[rows]
 
     def mask_started_by(self, moment: datetime, text_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The rows that begin at a moment or earlier. Those without a date begin when their text was recorded, which is
@@ -88,7 +92,8 @@ class VersionTimes(SavedPart):
     def mask_stated_since(self, moment: datetime) -> NDArray[np.bool_]:
         """The rows that were told at this moment or later: for chat turns the time of the turn, for others when they
         were recorded."""
-        mask: NDArray[np.bool_] = self.told(np.arange(len(self._said))) >= micros(moment)
+        stated_at = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
+        mask: NDArray[np.bool_] = stated_at >= micros(moment)
         return mask
 
     @property
@@ -123,6 +128,15 @@ class VersionTimes(SavedPart):
         start, end = window_to_micros(during)
         mask: NDArray[np.bool_] = (self._valid_from.values < end) & (self._valid_until.values > start)
         return mask
+
+
+def _told_at(version: Remembered | None, recorded: int) -> int:
+    """When a version was told; for an erased one, when it was recorded."""
+    if version is None:
+        return recorded
+    said = None if version.turn is None else version.turn.at
+    told = version.told_at or said
+    return recorded if told is None else micros(told)
 
 
 class RowAttributes(SavedPart):

@@ -134,11 +134,12 @@ class AdminView(Facet):
         if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
             raise InvalidInput(f"offset={offset!r} is not a whole number from 0 on.")
         options = RecallOptions(
-            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta, since=since
+            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta
         )
         filters = BrowseFilter(
             rows=row_filter(options, now, None if min_trust is None else trust.level(min_trust, "min_trust")),
             statuses=inputs.check_names_among(status, STATUSES[:-1], "status"),
+            since=None if since is None else parse_moment(since, now, argument="since"),
             until=None if until is None else parse_moment(until, now, argument="until"),
             max_trust=None if max_trust is None else trust.level(max_trust, "max_trust"),
             in_conflict=None if in_conflict is None else inputs.check_flag(in_conflict, "in_conflict"),
