@@ -20,7 +20,6 @@ from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.recall.referents import find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 from remanence.space.prompt_overview import recall_overview
-from remanence.space.protocols import is_space
 from remanence.text.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
 from remanence.text.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.text.text import normalize_text, pluralize
@@ -198,9 +197,10 @@ def recall_for_prompt(
 
 def _record(view: SupportsRecall, told: Recall) -> None:
     """Record what a prompt quotes. Views of the past cannot be written to."""
-    if not is_space(view):
+    record = getattr(getattr(view, "audit", None), "record", None)
+    if record is None:
         raise InvalidInput(f"record=True needs a space, and {view!r} is a view of the past. Leave it out.")
-    view.audit.record(told)
+    record(told)
 
 
 def recall_distinct(view: SupportsRecall, query: str, *, limit: int, **options: Any) -> Recall:
