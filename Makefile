@@ -2,8 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# langchain-mcp-adapters needs mcp 1 and the server mcp 2: one test puts this folder before the other packages.
-MCP1 := $(VENV)/mcp1
 READY := $(VENV)/.ready
 # There are at least as many processes as cores (tests/conftest.py): a second thread of numpy in each would only wait.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
@@ -87,12 +85,6 @@ $(READY): pyproject.toml
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
 		$(BIN)/python -m pip install --quiet --group dev -e . ; \
 	fi
-	@rm -rf $(MCP1)
-	@if command -v uv >/dev/null 2>&1; then \
-		uv pip install --quiet --link-mode=copy --python $(BIN)/python --no-deps --target $(MCP1) --group mcp1 ; \
-	else \
-		$(BIN)/python -m pip install --quiet --no-deps --target $(MCP1) --group mcp1 ; \
-	fi || echo "langchain-mcp-adapters is not installed: its test is skipped"
 	@touch $(READY)
 
 # Pins of all packages for development. The line by which the dev group names this package itself is left out: a registry

@@ -10,7 +10,7 @@ import pytest
 
 import remanence
 from model_replies import USER_FACTS
-from remanence import adapters
+from remanence import adapters, telemetry
 from remanence.adapters import lazy_getattr, log_and_continue, recall_distinct, update_memory
 from remanence.errors import MissingExtra
 from remanence.index.engine import inputs
@@ -75,9 +75,13 @@ def test_whoever_is_stopped_stops() -> None:
 
 
 def test_the_integrations_use_public_names_only() -> None:
-    """Those of `remanence.__all__` and of `remanence.adapters`; the contract in .importlinter sees modules alone. The
-    servers also use `remanence.service`."""
-    public = {"remanence": {*remanence.__all__, "__version__", "adapters"}, "remanence.adapters": set(adapters.__all__)}
+    """Those of `remanence.__all__`, of `remanence.adapters` and of `remanence.telemetry`; the contract in .importlinter
+    sees modules alone. The servers also use `remanence.service`."""
+    public = {
+        "remanence": {*remanence.__all__, "__version__", "adapters"},
+        "remanence.adapters": set(adapters.__all__),
+        "remanence.telemetry": set(telemetry.__all__),
+    }
     servers = ("remanence_server", "remanence_mcp")
     modules = list((Path(__file__).parent.parent / "integrations").rglob("*.py"))
     assert len(modules) > 20

@@ -88,17 +88,11 @@ def test_retrievers_take_every_filter(space: Space) -> None:
         llama_index_remanence.RemanenceRetriever(space, trust=0.5)
 
 
-def test_the_tool_of_mcp_has_what_is_not_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tool_of_mcp_has_what_is_not_excluded() -> None:
     """The exclusion list spares the context of the model; a filter that is not on it is an argument."""
-
-    def tool(query: str, during: str | None = None, **filters: Any) -> None:
-        """A tool."""
-
     shown = parameters(default_tools.recall)
     assert set(RECALL_FILTERS) <= {*shown, *default_tools._NOT_IN_TOOLS}
     assert set(RECALL_FILTERS) >= default_tools._NOT_IN_TOOLS
-    monkeypatch.setattr(default_tools, "_NOT_IN_TOOLS", default_tools._NOT_IN_TOOLS - {"min_trust"})
-    assert list(parameters(default_tools._with_filters(tool))) == ["query", "during", "min_trust"]
 
 
 def test_add_has_every_option_with_its_default() -> None:

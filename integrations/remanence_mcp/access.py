@@ -10,36 +10,67 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
-from remanence import InvalidInput, Space, View
-from remanence.service.hosting.server_database import location_of
-from remanence.service.hosting.spaces import Spaces
-from remanence.service.hosting.tokens import ACCESSES, TokenStore
-from remanence.service.operation import Access
+from remanence import InvalidInput
 
-Right = Access
-RIGHTS = ACCESSES
+if TYPE_CHECKING:  # the engine is loaded when a space is first used, not when the server starts
+    from remanence import Space, View
+    from remanence.service.hosting.tokens import TokenStore
+
+Right = Literal["read", "write", "admin"]
+RIGHTS: tuple[Right, ...] = get_args(Right)
+_ALL_SPACES = "*"
 _MIN_TOKEN_LENGTH = 16
-_SPACE_CLAIM, _RIGHT_CLAIM = "remanence_space", "remanence_right"
+_SPACE_CLAIM, _SPACES_CLAIM, _RIGHT_CLAIM = "remanence_space", "remanence_spaces", "remanence_right"
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The space that a caller may use, and what for: to read, also to write, or ("admin") also to apply upkeep."""
+    """The space that a caller uses, and what for: to read, also to write, or ("admin") also to apply upkeep. `spaces`
+    are those that the caller may name as the project of a call, with those below them; "*" is every space."""
 
     space: Space
     right: Right = "admin"
+    spaces: tuple[str, ...] = ()
 
     def allows(self, right: Right) -> bool:
         """Whether the access level of the token is at least this."""
         return RIGHTS.index(right) <= RIGHTS.index(self.right)
 
+    def in_project(self, project: str, *, writes: bool) -> Grant:
+        """The grant for a project: a space by its full name, or by its name below the caller's space.
+
+        Raises:
+            InvalidInput: The caller may not use it; or there is none, and nothing is written.
+        """
+        from remanence.service.hosting.spaces import Spaces
+
+        spaces = Spaces(self.space)
+        below = f"{self.space.name}/{project}"
+        name = next((each for each in (project, below) if self._covers(each)), None)
+        known = [each for each in spaces.names() if self._covers(each)]
+        if name is not None and below in known and project not in known:
+            name = below  # a token for every space covers both
+        if name is None or not (writes or name in known or name == self.space.name):
+            near = get_close_matches(project, [each.rpartition("/")[2] for each in known] + known, n=1, cutoff=0.5)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InvalidInput(
+                f"there is no project {project!r} for this client.{hint} There are: {', '.join(known[:20]) or 'none'}."
+            )
+        return Grant(spaces.get(name), self.right, self.spaces)
+
+    def _covers(self, name: str) -> bool:
+        return any(each in (_ALL_SPACES, name) or name.startswith(f"{each}/") for each in self.spaces)
+
 
 _current: ContextVar[Grant | None] = ContextVar("remanence_mcp_grant", default=None)
+report_progress: ContextVar[Callable[[int, int], None] | None] = ContextVar("remanence_mcp_progress", default=None)
+"""Tells the client of the call that is running how much of it is done, as (done, total)."""
 
 
 def current_space() -> Space:
@@ -105,7 +136,12 @@ class TokenFile(TokenVerifier):
     @property
     def spaces(self) -> list[str]:
         """The full names of the spaces that some token may use."""
-        return list(dict.fromkeys(space for space, _ in self._grants.values()))
+        return list(dict.fromkeys(space for spaces, _ in self._grants.values() for space in spaces))
+
+    @property
+    def opens_several(self) -> bool:
+        """Whether a token may use more than one space."""
+        return any(len(spaces) > 1 or _ALL_SPACES in spaces for spaces, _ in self._grants.values())
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """The grant of a token; None if there is none."""
@@ -114,8 +150,8 @@ class TokenFile(TokenVerifier):
         found = [grant for known, grant in self._grants.items() if hmac.compare_digest(known, digest)]
         if not found:
             return None
-        space, right = found[0]
-        claims = {_SPACE_CLAIM: space, _RIGHT_CLAIM: right}
+        spaces, right = found[0]
+        claims = {_SPACE_CLAIM: spaces[0], _SPACES_CLAIM: list(spaces), _RIGHT_CLAIM: right}
         # The id differs for each token, as sessions belong to the client that opened them.
         return AccessToken(token=token, client_id=f"token:{digest[:16]}", scopes=[right], claims=claims)
 
@@ -140,6 +176,9 @@ class StoredTokens(TokenVerifier):
     """
 
     def __init__(self, space: Space, store: TokenStore | None = None) -> None:
+        from remanence.service.hosting.server_database import location_of
+        from remanence.service.hosting.tokens import TokenStore
+
         self._space = space.name
         self._store = store or TokenStore(location_of(space))
         if not self._store.list():
@@ -152,11 +191,16 @@ class StoredTokens(TokenVerifier):
         if found is None:
             return None
         space = self._space if found.covers(self._space) else found.spaces[0]
-        claims = {_SPACE_CLAIM: space, _RIGHT_CLAIM: found.access}
+        claims = {_SPACE_CLAIM: space, _SPACES_CLAIM: list(found.spaces), _RIGHT_CLAIM: found.access}
         expires_at = None if found.expires_at is None else int(found.expires_at.timestamp())
         return AccessToken(
             token=token, client_id=f"token:{found.id}", scopes=[found.access], expires_at=expires_at, claims=claims
         )
+
+    @property
+    def opens_several(self) -> bool:
+        """Whether a token may use more than one space."""
+        return any(len(token.spaces) > 1 or _ALL_SPACES in token.spaces for token in self._store.list())
 
     def close(self) -> None:
         """Close the store of the tokens."""
@@ -197,27 +241,32 @@ GrantOf = Callable[[AccessToken | None], Grant | None]
 """From the token of a call, if it has one, to what it may do; None refuses the call."""
 
 
-def one_space(space: Space, right: Right) -> GrantOf:
-    """Every caller uses the same space."""
-    grant = Grant(space, right)
-    return lambda token: grant
+def one_space(opened: Callable[[], Space], right: Right) -> GrantOf:
+    """Every caller uses the same space, and those below it as projects."""
+
+    def grant_of(token: AccessToken | None) -> Grant:
+        space = opened()
+        return Grant(space, right, (space.name,))
+
+    return grant_of
 
 
-def space_of_token(root: Space, right: Right) -> GrantOf:
+def space_of_token(opened: Callable[[], Space], right: Right) -> GrantOf:
     """Each token uses the space that `TokenFile` or `StoredTokens` names for it."""
-    spaces = Spaces(root)
 
     def grant_of(token: AccessToken | None) -> Grant | None:
         claims = (token.claims if token is not None else None) or {}
         if _SPACE_CLAIM not in claims:
             return None
         allowed = min(right, claims[_RIGHT_CLAIM], key=RIGHTS.index)
-        return Grant(spaces.get(claims[_SPACE_CLAIM]), allowed)
+        from remanence.service.hosting.spaces import Spaces
+
+        return Grant(Spaces(opened()).get(claims[_SPACE_CLAIM]), allowed, tuple(claims[_SPACES_CLAIM]))
 
     return grant_of
 
 
-def space_of_user(root: Space, right: Right) -> GrantOf:
+def space_of_user(opened: Callable[[], Space], right: Right) -> GrantOf:
     """Each user has a space below this one: `root.child("users", subject)`, as with `user=` in the adapters.
 
     The subject is that of the token, by the verifier of an identity provider. If there are several providers, users of
@@ -229,7 +278,8 @@ def space_of_user(root: Space, right: Right) -> GrantOf:
             return None
         issuer = (token.claims or {}).get("iss")
         below = ("users", token.subject) if issuer is None else ("users", str(issuer), token.subject)
-        return Grant(root.child(*below), right)
+        space = opened().child(*below)
+        return Grant(space, right, (space.name,))
 
     return grant_of
 
@@ -238,10 +288,13 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
-def _checked(token: str, grant: Any) -> tuple[str, tuple[str, Right]]:
-    """The digest of a token, and its space and right."""
-    fields = {"space": grant} if isinstance(grant, str) else grant
-    if not isinstance(fields, Mapping) or not isinstance(fields.get("space"), str) or set(fields) - {"space", "right"}:
+def _checked(token: str, grant: Any) -> tuple[str, tuple[tuple[str, ...], Right]]:
+    """The digest of a token, and its spaces and right."""
+    fields = {"space": grant} if isinstance(grant, str | list) else grant
+    given = fields.get("space") if isinstance(fields, Mapping) else None
+    spaces: list[Any] = given if isinstance(given, list) else [given]
+    is_named = bool(spaces) and all(isinstance(space, str) for space in spaces)
+    if not is_named or set(fields) - {"space", "right"}:
         raise InvalidInput(f'a token has {grant!r}. Give the name of a space, or {{"space": "bob", "right": "read"}}.')
     right = fields.get("right", "write")
     if right not in RIGHTS:
@@ -251,7 +304,7 @@ def _checked(token: str, grant: Any) -> tuple[str, tuple[str, Right]]:
         raise InvalidInput(f"{token[:16]!r} is not a SHA-256 in small hexadecimal digits.")
     if len(token) < _MIN_TOKEN_LENGTH:
         raise InvalidInput(f"a token has {len(token)} characters. Use at least {_MIN_TOKEN_LENGTH} random characters.")
-    return digest, (fields["space"], right)
+    return digest, (tuple(spaces), right)
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -13,9 +13,7 @@ from remanence.adapters import estimate_tokens
 T = TypeVar("T")
 
 MIN_TOKENS, MAX_TOKENS = 50, 100_000
-MaxTokens = Annotated[
-    int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="The most tokens of the answer; what does not fit is left out")
-]
+MaxTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="The most tokens of the answer")]
 Page = Annotated[int, Field(ge=1, description="The number of the page, from 1")]
 PREVIEW_LENGTH = 100
 

@@ -1,19 +1,21 @@
-"""The default tools, few to spare the context of the model: remember, recall, forget, timeline, profile, explain."""
+"""The default tools, few to spare the context of the model: remember, store_many, recall, recent, update, forget,
+timeline, profile, explain.
+
+Nothing of the engine is loaded with this module: the list of tools is answered before a space is opened.
+"""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from remanence import InvalidInput
-from remanence.adapters import RECALL_FILTERS, frame_or_reason, remember_text
-from remanence.service.endpoints import memory_operations
-from remanence.service.noun_forms import to_json
-from remanence_mcp.access import current_space, view_as_of
+from remanence.adapters import frame_or_reason, remember_text
+from remanence_mcp.access import current_space, report_progress, view_as_of
 from remanence_mcp.budget import MaxTokens, cut, fitting, tokens_of
 from remanence_mcp.resources import unanswered
 from remanence_mcp.tool_sets import ToolSet
@@ -23,45 +25,79 @@ SOURCE = "mcp"
 _LOOK_UP = "Call `recall` first: it returns the ids."
 _MEMORY_FIELDS = ("id", "text", "kind", "valid_from", "valid_until", "told_at", "tags", "source", "observed_by")
 _HIT_FIELDS = ("score", "current", "superseded_by", "reason")
-AsOf = Annotated[str | None, Field(description="Answer with what was known then, for example '2026-05-01'")]
-
+_CHUNK = 250
+AsOf = Annotated[str | None, Field(description="Answer with what was known then, such as '2026-05-01'")]
+Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
 
 _NOT_IN_TOOLS = {"history", "min_score", "kinds", "source", "speaker", "conversation", "informative_only", "since"} | {
     *("min_trust", "without")
 }
-"""Filters of `recall` that the model is not told of, to spare its context. Any other is an argument of the tool."""
+"""Filters of `recall` that the model is not told of, to spare its context."""
 
 
-def _with_filters(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a tool the filters of `recall` that it does not spell out, in place of its keyword arguments."""
-    signature = inspect.signature(tool, eval_str=True)
-    *declared, _ = signature.parameters.values()
-    spelled = {*_NOT_IN_TOOLS, *(parameter.name for parameter in declared)}
-    filters = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=Annotated[field.annotation, field]
-        )
-        for name, field in memory_operations.recall.request.model_fields.items()
-        if name in RECALL_FILTERS and name not in spelled
-    ]
-    tool.__signature__ = signature.replace(parameters=[*declared, *filters])  # type: ignore[attr-defined]
-    return tool
+class Stored(TypedDict):
+    id: str
+    text: str
+    entities: list[str]
 
 
-@TOOLS.tool("Remember", writes=True)
+class StoredMany(TypedDict):
+    ids: list[str]
+
+
+class Hit(TypedDict):
+    id: str
+    text: str
+    score: float
+    current: bool
+    told_at: str
+    reason: str
+
+
+class Hits(TypedDict):
+    hits: list[Hit]
+    left_out: int
+
+
+class Answer(Hits):
+    confident: bool
+    confidence: float | None
+    missing: dict[str, str]
+
+
+class Updated(TypedDict):
+    id: str
+    text: str
+    valid_until: str | None
+    tags: list[str]
+
+
+class Event(TypedDict):
+    at: str
+    kind: str
+    text: str
+
+
+class Events(TypedDict):
+    events: list[Event]
+    left_out: int
+
+
+class Statements(TypedDict):
+    text: str
+    statements: list[dict[str, Any]]
+
+
+@TOOLS.tool("Remember", writes=True, also_called="store save add write note memorize create insert keep record")
 def remember(
-    text: Annotated[str, Field(description="One sentence, for example 'Alice moved to Lisbon in May 2026.'")],
+    text: Annotated[str, Field(description="Such as 'Alice moved to Lisbon in May 2026.'")],
     tags: Annotated[list[str] | None, Field(description="Tags to filter by later")] = None,
-    valid_from: Annotated[
-        str | None, Field(description="When it became true or happened, if the sentence does not say")
-    ] = None,
-    importance: Annotated[
-        float | None, Field(ge=0, le=1, description="0.3 minor, 0.6 moderate, 0.9 defines who somebody is")
-    ] = None,
-) -> dict[str, Any]:
-    """Store something that a later conversation needs: a fact, a preference, a decision. One thing at a time, in a
-    sentence that can be understood alone, with names in place of "he" or "there". If it changes something that is
-    known, say how it is now: the older version is replaced and stays in the history."""
+    valid_from: Annotated[str | None, Field(description="When it became true, if the sentence does not say")] = None,
+    importance: Annotated[float | None, Field(ge=0, le=1, description="0.3 minor, 0.9 defines who somebody is")] = None,
+) -> Stored:
+    """Store something that a later conversation needs: a fact, a preference, a decision. One thing, in a sentence that
+    can be understood alone, with names in place of "he". If it changes something that is known, say how it is now:
+    the older version stays in the history."""
     space = current_space()
     if valid_from is None:
         stored = remember_text(space, text, source=SOURCE, tags=tags or (), importance=importance)
@@ -70,42 +106,47 @@ def remember(
     return {"id": stored.id, "text": stored.text, "entities": [mention.name for mention in stored.mentions]}
 
 
-@TOOLS.tool("Recall")
-@_with_filters
+@TOOLS.tool("Store many", writes=True, also_called="store_all batch bulk add_many remember_many import save_many")
+def store_many(
+    texts: Annotated[list[str], Field(min_length=1, max_length=1_000, description="Sentences, as for `remember`")],
+    tags: Annotated[list[str] | None, Field(description="Tags of all of them")] = None,
+) -> StoredMany:
+    """Store several things at once, such as notes or a list, each as a memory of its own."""
+    space, ids = current_space(), list[str]()
+    rows = [{"text": text, "tags": tags or (), "source": SOURCE} for text in texts]
+    report = report_progress.get()
+    for begin in range(0, len(rows), _CHUNK):
+        ids += [memory.id for memory in space.add_many(rows[begin : begin + _CHUNK])]
+        if report is not None:
+            report(len(ids), len(rows))
+    return {"ids": ids}
+
+
+@TOOLS.tool("Recall", also_called="search find query lookup get retrieve ask read look_up")
 def recall(
     query: Annotated[str, Field(description="What to look up, as a question or in a few words")],
-    limit: Annotated[int, Field(ge=1, le=50, description="How many memories to return at most")] = 5,
-    during: Annotated[str | None, Field(description="Only what was true in this time, for example 'May 2026'")] = None,
-    tags: Annotated[list[str] | None, Field(description="Only memories with all of these tags")] = None,
+    limit: Annotated[int, Field(ge=1, le=50)] = 5,
+    during: Annotated[str | None, Field(description="Only what was true in this time, such as 'May 2026'")] = None,
+    tags: Tags = None,
     as_of: AsOf = None,
-    reader: Annotated[
-        Literal["small", "none"] | None, Field(description="'none' is faster and ranks by the signals alone")
-    ] = None,
-    deadline: Annotated[
-        float | None, Field(gt=0, le=3_600, description="Seconds after which the hits are ranked by the signals alone")
-    ] = None,
+    reader: Annotated[Literal["small", "none"] | None, Field(description="'none' is faster and less exact")] = None,
+    deadline: Annotated[float | None, Field(gt=0, le=3_600, description="Seconds it may take")] = None,
     max_tokens: MaxTokens = 1_000,
-    **filters: Any,
-) -> CallToolResult:
+) -> Annotated[CallToolResult, Answer]:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
-    sources. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
-    if nothing that is known answers the question."""
-    options = {"during": during, "tags": tags, "reader": reader, "deadline": deadline, **filters}
+    scores. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
+    if nothing is known about that."""
+    options: dict[str, Any] = {"during": during, "tags": tags, "reader": reader, "deadline": deadline}
     found = view_as_of(as_of).recall(query, limit=limit, **options)
-    hits = []
-    for hit in map(to_json, found):
-        memory = {name: hit["memory"][name] for name in _MEMORY_FIELDS}
-        texts = {"text": cut(memory["text"], max_tokens), "context": cut(hit["context"], max_tokens)}
-        hits.append({**memory, **texts, **{name: hit[name] for name in _HIT_FIELDS}})
-    kept = fitting(hits, max_tokens)
+    kept, left_out = _hits(found, max_tokens)
     lines = [] if found.confident or not kept else [unanswered(found.confidence)]
     lines.append(frame_or_reason(found.hits[: len(kept)], max_tokens=max_tokens, ids=True, scores=True))
-    if len(kept) < len(hits):
-        lines.append(f"{len(hits) - len(kept)} more did not fit: ask more precisely, or give more max_tokens.")
+    if left_out:
+        lines.append(f"{left_out} more did not fit: ask more precisely, or give more max_tokens.")
     lines += [f"The signal {signal} was not available: {reason}" for signal, reason in found.missing.items()]
     structured = {
         "hits": kept,
-        "left_out": len(hits) - len(kept),
+        "left_out": left_out,
         "confident": found.confident,
         "confidence": found.confidence,
         "missing": dict(found.missing),
@@ -113,19 +154,75 @@ def recall(
     return CallToolResult(content=[TextContent(type="text", text="\n".join(lines))], structured_content=structured)
 
 
-@TOOLS.tool("Forget", writes=True, destructive=True, next_step=_LOOK_UP)
+@TOOLS.tool("Recent", also_called="latest last newest history list list_memories list_recent")
+def recent(
+    limit: Annotated[int, Field(ge=1, le=100)] = 10,
+    since: Annotated[str | None, Field(description="Only what was told since, such as '7 days ago'")] = None,
+    tags: Tags = None,
+    max_tokens: MaxTokens = 1_000,
+) -> Annotated[CallToolResult, Hits]:
+    """What was told or used last, without a question: for "where were we"."""
+    found = current_space().recent(limit=limit, since=since, tags=tags)
+    kept, left_out = _hits(found, max_tokens)
+    text = frame_or_reason(found.hits[: len(kept)], max_tokens=max_tokens, ids=True)
+    structured = {"hits": kept, "left_out": left_out}
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+
+
+def _hits(found: Iterable[Any], max_tokens: int) -> tuple[list[dict[str, Any]], int]:
+    """The hits that fit, in the fields that a model needs, and how many do not fit."""
+    from remanence.service.noun_forms import to_json
+
+    hits = []
+    for hit in map(to_json, found):
+        memory = {name: hit["memory"][name] for name in _MEMORY_FIELDS}
+        texts = {"text": cut(memory["text"], max_tokens), "context": cut(hit["context"], max_tokens)}
+        hits.append({**memory, **texts, **{name: hit[name] for name in _HIT_FIELDS}})
+    kept = fitting(hits, max_tokens)
+    return kept, len(hits) - len(kept)
+
+
+@TOOLS.tool(
+    "Update", writes=True, next_step=_LOOK_UP, also_called="edit correct change modify revise fix replace set rename"
+)
+def update(
+    memory_id: Annotated[str, Field(description="The id, as `recall` returned it")],
+    text: Annotated[str | None, Field(description="The corrected text")] = None,
+    valid_until: Annotated[str | None, Field(description="When it stopped being true")] = None,
+    importance: Annotated[float | None, Field(ge=0, le=1)] = None,
+    tags: Annotated[list[str] | None, Field(description="The tags in place of those it has")] = None,
+) -> Updated:
+    """Correct one memory by its id: a wrong word, an end, its tags. The version before stays in the history. For
+    something new that is true now, `remember` it."""
+    changes = {"text": text, "valid_until": valid_until, "importance": importance, "tags": tags}
+    given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+    if not given:
+        raise InvalidInput("update changes nothing. Give text, valid_until, importance or tags.")
+    [memory] = current_space().revise(memory_id, **given)
+    end = memory.valid.end
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "valid_until": None if end is None else end.isoformat(),
+        "tags": list(memory.tags),
+    }
+
+
+@TOOLS.tool(
+    "Forget",
+    writes=True,
+    destructive=True,
+    next_step=_LOOK_UP,
+    also_called="delete remove erase drop clear unremember restore undo",
+)
 def forget(
-    memory_ids: Annotated[
-        str | list[str], Field(description="The id of a memory, as `recall` returned it, or several")
-    ],
+    memory_ids: Annotated[str | list[str], Field(description="The id that `recall` returned, or several")],
     why: Annotated[str | None, Field(description="Why it is to be forgotten")] = None,
     restore: Annotated[bool, Field(description="Bring forgotten memories back instead")] = False,
-    with_related: Annotated[
-        bool, Field(description="Also what was said that they were found in, and facts found in them alone")
-    ] = True,
+    with_related: Annotated[bool, Field(description="Also what they were found in, and what was found in them")] = True,
 ) -> dict[str, Any]:
-    """Forget memories from now on, if the user asks for it or they are wrong. What has merely changed is not to be
-    forgotten: remember how it is now. With restore=true, forgotten memories are brought back."""
+    """Forget memories from now on, if the user asks for it or they are wrong. What has merely changed is not
+    forgotten: remember how it is now."""
     space, ids = current_space(), [memory_ids] if isinstance(memory_ids, str) else memory_ids
     if restore:
         for id_ in ids:
@@ -134,29 +231,31 @@ def forget(
     return {"forgotten": ids, "count": space.forget_many(ids, why=why, with_related=with_related)}
 
 
-@TOOLS.tool("Timeline", next_step="Call `recall` first: give an id that it returned, or a name in a memory.")
+@TOOLS.tool(
+    "Timeline",
+    next_step="Call `recall` first: give an id that it returned, or a name in a memory.",
+    also_called="events changes log when versions",
+)
 def timeline(
     about: Annotated[str, Field(description="A name, such as 'Alice', or the id of a memory")],
-    since: Annotated[str | None, Field(description="Only what was learned at this moment or later")] = None,
-    until: Annotated[str | None, Field(description="Only what was learned before this moment")] = None,
-    limit: Annotated[int, Field(ge=1, le=500, description="How many of the last events to return at most")] = 50,
+    since: Annotated[str | None, Field(description="Only what was learned from then on")] = None,
+    until: Annotated[str | None, Field(description="Only what was learned before")] = None,
+    limit: Annotated[int, Field(ge=1, le=500, description="How many of the last events")] = 50,
     max_tokens: MaxTokens = 2_000,
-) -> dict[str, Any]:
-    """What was learned about a person, a thing or a memory over time, in order: what was added, changed, replaced,
-    ended and forgotten, when and why. Use it for "since when", "before that" and "how did this change"."""
+) -> Events:
+    """What was learned about a person, a thing or a memory over time: what was added, changed, ended and forgotten,
+    when and why. For "since when", "before that" and "how did this change"."""
     found = current_space().graph.timeline(about, since, until)
-    events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": str(event)} for event in found]
+    events: list[Event] = [
+        {"at": event.recorded_at.isoformat(), "kind": event.kind, "text": str(event)} for event in found
+    ]
     kept = fitting(reversed(events[-limit:]), max_tokens)[::-1]  # the last ones, if not all fit
     return {"events": kept, "left_out": len(events) - len(kept)}
 
 
-@TOOLS.tool("Profile")
-def profile(
-    max_tokens: Annotated[int, Field(ge=50, le=4_000, description="The most tokens of the text")] = 600,
-    as_of: AsOf = None,
-) -> dict[str, Any]:
-    """What is true now of the user or the project, by topic, quoted, with its day. Read it once at the beginning of a
-    conversation."""
+@TOOLS.tool("Profile", also_called="summary who about_user user_info overview")
+def profile(max_tokens: Annotated[int, Field(ge=50, le=4_000)] = 600, as_of: AsOf = None) -> Statements:
+    """What is true now of the user or the project, by topic. Read it once at the beginning of a conversation."""
     answer = view_as_of(as_of).profile(max_tokens=max_tokens)
     return {
         "text": answer.text,
@@ -172,17 +271,17 @@ def profile(
     }
 
 
-@TOOLS.tool("Explain", next_step=_LOOK_UP)
+@TOOLS.tool("Explain", next_step=_LOOK_UP, also_called="why source provenance reason inspect")
 def explain(
     query: Annotated[str | None, Field(description="A question: why are these the memories for it?")] = None,
     memory_id: Annotated[
         str | None, Field(description="A memory: where does it come from, what happened to it?")
     ] = None,
-    limit: Annotated[int, Field(ge=1, le=20, description="How many memories to explain at most")] = 5,
+    limit: Annotated[int, Field(ge=1, le=20)] = 5,
     max_tokens: MaxTokens = 2_000,
 ) -> dict[str, Any]:
-    """Why memory answers as it does. With a query: each memory with what every signal contributed and why. With a
-    memory_id: its source, its history, and what replaced or contradicts it. Give one of the two."""
+    """Why memory answers as it does. With a query: what every signal contributed to each memory. With a memory_id: its
+    source, its history, and what replaced it. Give one of the two."""
     space = current_space()
     if (query is None) == (memory_id is None):
         raise InvalidInput("explain takes a query or a memory_id, and one of them.")
@@ -190,6 +289,8 @@ def explain(
         return {"explanation": cut(space.recall(query, limit=limit).explain(), max_tokens)}
     events = space.graph.timeline(str(memory_id))
     batch = space.get_many(str(memory_id))
+    from remanence.service.noun_forms import to_json
+
     details: dict[str, Any] = {"status": batch.missing.get(str(memory_id))}
     if batch.items:
         details = to_json(batch.items[0])

@@ -6,21 +6,24 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp_types import Resource as MCPResource
 
 from remanence import NotFound, RemanenceError
 from remanence.adapters import frame_or_reason
-from remanence.service.error_wording import without_calls
-from remanence.service.noun_forms import to_json
 from remanence_mcp.access import current_space
-from remanence_mcp.budget import fitting
+from remanence_mcp.budget import fitting, preview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from mcp.server.mcpserver import MCPServer
 
+    from remanence import Hit
+
 _JSON = "application/json"
 _MAX_TOKENS = 8_000
+_RECENT, _MANY = 20, 100
+"""How many recent memories are listed, and how many are looked through."""
 
 
 def add_resources(server: MCPServer[Any]) -> None:
@@ -45,6 +48,8 @@ def add_resources(server: MCPServer[Any]) -> None:
     )
     def memory(memory_id: str) -> str:
         def read() -> str:
+            from remanence.service.noun_forms import to_json
+
             batch = current_space().get_many(memory_id)
             if not batch.items:
                 raise NotFound(f"there is no memory {memory_id!r} here: it is {batch.missing[memory_id]}.")
@@ -67,11 +72,65 @@ def add_resources(server: MCPServer[Any]) -> None:
 
         return _read(read)
 
+    @server.resource(
+        "remanence://recent", name="recent", title="Recent memories", description="What was told last", mime_type=_JSON
+    )
+    def recent() -> str:
+        return _read(lambda: _json(_lines(current_space().recent(limit=_RECENT))))
+
+    @server.resource(
+        "remanence://entities", name="entities", title="Names", description="Who and what is known", mime_type=_JSON
+    )
+    def entities() -> str:
+        return _read(lambda: _json([entity.name for entity in current_space().entities.list()]))
+
+    @server.resource(
+        "remanence://tag/{tag}",
+        name="tag",
+        title="Memories with a tag",
+        description="The memories with a tag; the most recent ones, if there are many",
+        mime_type=_JSON,
+    )
+    def with_tag(tag: str) -> str:
+        return _read(lambda: _json(fitting(_lines(current_space().recent(limit=_MANY, tags=tag)), _MAX_TOKENS)))
+
+
+def listed_memories() -> list[MCPResource]:
+    """The latest memories of the caller's space as resources, so that a person can choose one."""
+    return [
+        MCPResource(
+            uri=f"remanence://memory/{hit.memory.id}",
+            name=hit.memory.id,
+            title=preview(hit.memory.text),
+            mime_type=_JSON,
+        )
+        for hit in current_space().recent(limit=_RECENT)
+    ]
+
+
+def complete(argument: str, begun: str) -> list[str]:
+    """How a name, a tag or an id that was begun may go on, in the caller's space."""
+    space, start = current_space(), begun.casefold()
+    known: Iterable[str] = ()
+    if argument == "about":
+        known = (name for entity in space.entities.list() for name in entity.names)
+    elif argument == "tag":
+        known = space.admin.filter_values().tags
+    elif argument == "memory_id":
+        known = (hit.memory.id for hit in space.recent(limit=_MANY))
+    words = dict.fromkeys(known)
+    first = [word for word in words if word.casefold().startswith(start)]
+    return [*first, *(word for word in words if start in word.casefold() and word not in first)]
+
+
+def _lines(hits: Iterable[Hit]) -> list[dict[str, str]]:
+    return [{"id": hit.memory.id, "told_at": hit.memory.told_at.isoformat(), "text": hit.memory.text} for hit in hits]
+
 
 def unanswered(confidence: float | None) -> str:
     """What a model reads before memories that probably do not answer its question."""
     shown = "" if confidence is None else f" (confidence {confidence:.2f} of 1)"
-    return f"Nothing that is known seems to answer this question{shown}. These are only the nearest memories:"
+    return f"Nothing is known about that{shown}. These are only the nearest memories:"
 
 
 def add_prompts(server: MCPServer[Any], *, can_remember: bool) -> None:
@@ -104,6 +163,8 @@ def add_prompts(server: MCPServer[Any], *, can_remember: bool) -> None:
 
 def _read(read: Callable[[], str]) -> str:
     """Read a resource; errors are reported to the client."""
+    from remanence.service.error_wording import without_calls
+
     try:
         return read()
     except NotFound as error:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from remanence import InvalidInput
 from remanence.adapters import tool_name
-from remanence.service.operations import Operation
-from remanence_mcp.operation_tools import operation_tool, operations_in
+
+if TYPE_CHECKING:
+    from remanence.service.operations import Operation
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -44,6 +45,8 @@ class ToolSpec:
     next_step: str = ""
     prefix: str = ""
     only_reads: Callable[[dict[str, Any]], bool] | None = None
+    also_called: str = ""
+    """Words by which a model may look for the tool, for the error that names the right one."""
 
     def writes_with(self, arguments: dict[str, Any]) -> bool:
         """Whether it writes if it is called with these arguments."""
@@ -74,11 +77,15 @@ class ToolSet:
         destructive: bool = False,
         next_step: str = "",
         only_reads: Callable[[dict[str, Any]], bool] | None = None,
+        also_called: str = "",
     ) -> Callable[[Function], Function]:
         """Declare a function as a tool."""
 
         def declare(function: Function) -> Function:
-            self.tools.append(ToolSpec(function, title, writes, destructive, next_step, only_reads=only_reads))
+            spec = ToolSpec(
+                function, title, writes, destructive, next_step, only_reads=only_reads, also_called=also_called
+            )
+            self.tools.append(spec)
             return function
 
         return declare
@@ -98,8 +105,10 @@ def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
     found: dict[str, tuple[ToolSet, ToolSpec]] = {}
     for name in dict.fromkeys(wanted):
         tool_sets: list[ToolSet] = [import_module(f"remanence_mcp.{module}").TOOLS for module in _MODULES.get(name, ())]
-        if not tool_sets and (operations := operations_in(name)):
-            tool_sets.append(_made_of(operations))
+        if not tool_sets:
+            from remanence_mcp.operation_tools import operations_in  # here, as it loads the engine
+
+            tool_sets += [_made_of(operations)] if (operations := operations_in(name)) else []
         if not tool_sets:
             raise InvalidInput(
                 f"tools={names!r} has {name!r}. The sets of tools are {', '.join(TOOL_SETS)}; or name an operation of "
@@ -115,6 +124,8 @@ def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
 
 def _made_of(operations: Sequence[Operation]) -> ToolSet:
     """The tools of some operations."""
+    from remanence_mcp.operation_tools import operation_tool
+
     made = ToolSet()
     for each in operations:
         title = each.name.replace("_", " ").capitalize()

@@ -18,7 +18,7 @@ from remanence import InvalidInput
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_mcp import make_server
 
-DEFAULT = ["remember", "recall", "forget", "timeline", "profile", "explain"]
+DEFAULT = ["remember", "store_many", "recall", "recent", "update", "forget", "timeline", "profile", "explain"]
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ async def test_recall_says_first_that_nothing_is_known() -> None:
             ]
             asked = await mcp.client.get_prompt("answer_with_memory", {"question": "Capital of Mongolia?"})
     unknown, known = (answer.content[0].text for answer in answers)
-    beginning = "Nothing that is known seems to answer this question (confidence 0.02 of 1)."
+    beginning = "Nothing is known about that (confidence 0.02 of 1)."
     assert unknown.startswith(beginning)
     assert asked.messages[0].content.text.startswith(beginning)
     assert known.startswith("<recalled-memories>")
@@ -187,8 +187,8 @@ async def test_time_is_asked_in_two_ways(space: remanence.Space, clock: FakeCloc
         ("timeline", {"about": "Ana", "since": "2026-05-02", "until": "2026-05-01"}, "does not come after"),
         ("explain", {}, "a query or a memory_id"),
         ("profile", {"max_tokens": -1}, "max_tokens=-1"),
-        ("nope", {}, "there is no tool 'nope'. The tools are remember,"),
-        ("recall", {"query": "x", "limt": 3}, "recall has no argument 'limt'. It takes query, limit, during,"),
+        ("zzzz", {}, "there is no tool 'zzzz'. The tools are remember,"),
+        ("recall", {"query": "x", "limt": 3}, "recall has no argument 'limt'. Did you mean 'limit'? It takes query,"),
         ("remember", {"text": "x", "source": "mail"}, "remember has no argument 'source'. It takes text, tags,"),
     ],
 )
@@ -253,6 +253,9 @@ async def test_resources_and_prompts_are_of_the_space(space: remanence.Space) ->
         assert {str(each.uri) for each in (await client.list_resources()).resources} == {
             "remanence://profile",
             "remanence://stats",
+            "remanence://recent",
+            "remanence://entities",
+            f"remanence://memory/{memory.id}",
         }
         assert "Porto" in (await client.read_resource("remanence://profile")).contents[0].text
         assert memory.id in (await client.read_resource(f"remanence://memory/{memory.id}")).contents[0].text

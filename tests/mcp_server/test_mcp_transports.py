@@ -42,7 +42,7 @@ async def test_a_process_of_its_own_serves_over_standard_input(home: Path, tmp_p
     python, *arguments = command(home, "--tools", "graph")
     parameters = StdioServerParameters(command=python, args=arguments, env=ENVIRONMENT)
     async with Client(stdio_client(parameters)) as client:
-        assert len((await client.list_tools()).tools) == 15
+        assert len((await client.list_tools()).tools) == 18
         found = await client.call_tool("recall", {"query": "Where does Bo live?"})
         assert found.structured_content["hits"] == []
         await client.call_tool("remember", {"text": "Bo lives in Porto.", "tags": ["home"]})
@@ -460,7 +460,7 @@ async def test_tools_of_llamaindex(space: remanence.Space) -> None:
         by_name = {tool.metadata.name: tool for tool in tools}
         await by_name["remember"].acall(text="Ana lives in Porto.")
         answer = await by_name["recall"].acall(query="Where does Ana live?")
-    assert len(tools) == 15
+    assert len(tools) == 18
     assert "Ana lives in Porto." in str(answer)
 
 

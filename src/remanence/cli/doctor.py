@@ -12,7 +12,6 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -65,6 +64,8 @@ def _python(args: Namespace) -> Iterator[Finding]:
 
 def _packages(args: Namespace) -> Iterator[Finding]:
     """Every package that remanence needs, and for each extra whether it is complete."""
+    from importlib import metadata  # here, as it takes long to load, and `--help` of any command loads this module
+
     try:
         requirements = metadata.requires("remanence") or []
     except metadata.PackageNotFoundError:
@@ -94,6 +95,8 @@ def _problem_of(requirement: str) -> str | None:
     newest = re.search(r"python_version >= ['\"](\d+)\.(\d+)", requirement)
     if named is None or (newest and sys.version_info < (int(newest[1]), int(newest[2]))):
         return None
+    from importlib import metadata
+
     name, wanted = named[1], named[2].strip()
     try:
         version = metadata.version(name)

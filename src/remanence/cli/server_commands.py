@@ -29,7 +29,7 @@ section("Serve")
 _OPTIONS = (
     "folder --tools --no-default-tools --read-only --http --host --port --require-token --token --tokens "
     "--user-keys --issuer --audience --rate-limit --otel "
-    "--qdrant"
+    "--qdrant --projects"
 )
 _TOKEN_VARIABLE = "REMANENCE_MCP_TOKEN"
 _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
@@ -38,8 +38,6 @@ _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
 @command("mcp", "mcp --tools graph", _OPTIONS)
 def mcp(args: Namespace) -> None:
     """Serve a space to MCP clients."""
-    from remanence.service.hosting.network import is_loopback
-
     server_package = import_module("remanence_mcp")  # by name: the core imports no framework
     token = args.token or os.environ.get(_TOKEN_VARIABLE)
     if not args.http and (args.token or args.tokens or args.require_token or args.user_keys):
@@ -52,13 +50,19 @@ def mcp(args: Namespace) -> None:
         raise InvalidInput(
             "--user-keys needs --issuer and --audience: a token must say who made it, and that it is for this server."
         )
-    with open_space(args, create=True) as space, _traced(args), ExitStack() as opened:
+    is_lazy = not (args.http or args.tools or os.environ.get(_GRAPH_FILE_VARIABLE))
+    with _traced(args), ExitStack() as opened:
+        if is_lazy:  # over standard input, the tools are listed before the engine is loaded
+            memory_location(args, create=True)
+            server_package.run_stdio(_lazy_server(server_package, args, opened))
+            return
+        space = opened.enter_context(open_space(args, create=True))
         tokens = verifier = None
         if args.user_keys:
             verifier = server_package.UserTokens(args.user_keys, issuer=args.issuer, audience=args.audience)
         elif args.http and (token or args.tokens):
             tokens = server_package.TokenFile(args.tokens or {token: {"space": space.name, "right": "admin"}})
-        elif args.http and (args.require_token or not is_loopback(args.host)):
+        elif args.http and (args.require_token or not _is_loopback(args.host)):
             tokens = opened.enter_context(closing(server_package.StoredTokens(space)))
         server = server_package.make_server(
             space,
@@ -69,6 +73,7 @@ def mcp(args: Namespace) -> None:
             verifier=verifier,
             issuer=args.issuer if verifier is not None else None,
             url=f"http://{args.host}:{args.port}/mcp",
+            projects=args.projects or None,
         )
         graph_file = os.environ.get(_GRAPH_FILE_VARIABLE)
         if graph_file and "graph" in args.tools.split(",") and not args.read_only:
@@ -82,6 +87,23 @@ def mcp(args: Namespace) -> None:
             )
         else:
             server_package.run_stdio(server)
+
+
+def _is_loopback(host: str) -> bool:
+    from remanence.service.hosting.network import is_loopback
+
+    return is_loopback(host)
+
+
+def _lazy_server(server_package: Any, args: Namespace, opened: ExitStack) -> Any:
+    """A server with the default tools that opens the space with the first call."""
+
+    def open_now() -> Space:
+        return opened.enter_context(open_space(args, create=True))
+
+    return server_package.make_server(
+        open_now, default_tools=not args.no_default_tools, read_only=args.read_only, projects=args.projects or None
+    )
 
 
 _POLL_SECONDS = 0.5
