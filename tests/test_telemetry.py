@@ -13,8 +13,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from starlette.testclient import TestClient
 
@@ -23,25 +22,20 @@ from remanence import InvalidInput, Space, telemetry
 from remanence.index.engine.engine import Engine
 from remanence.recall import fusion
 from remanence_server import create_app
+from trace_spans import recorded_spans, span_exporter
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def exporter() -> InMemorySpanExporter:
-    """What receives the spans of this process: OpenTelemetry takes one global provider, once."""
-    exporter, provider = InMemorySpanExporter(), TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    trace.set_tracer_provider(provider)
-    return exporter
+    return span_exporter()
 
 
 @pytest.fixture
-def spans(exporter: InMemorySpanExporter) -> Iterator[InMemorySpanExporter]:
-    exporter.clear()
-    telemetry.instrument()
-    yield exporter
-    telemetry.uninstrument()
+def spans() -> Iterator[InMemorySpanExporter]:
+    with recorded_spans() as exporter:
+        yield exporter
 
 
 def named(exporter: InMemorySpanExporter, name: str) -> ReadableSpan:

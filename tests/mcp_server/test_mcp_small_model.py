@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 from mcp_calls import connected
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import remanence
-from remanence import InvalidInput, telemetry
+from remanence import InvalidInput
 from remanence_mcp import Grant, TokenFile
+from trace_spans import recorded_spans
 
 MAX_LIST_TOKENS = 2_400
 
@@ -170,16 +169,8 @@ class TestProjects:
 
 @pytest.fixture
 def spans() -> Iterator[InMemorySpanExporter]:
-    from opentelemetry import trace
-
-    exporter, provider = InMemorySpanExporter(), trace.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        trace.set_tracer_provider(provider)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    telemetry.instrument()
-    yield exporter
-    telemetry.uninstrument()
+    with recorded_spans() as exporter:
+        yield exporter
 
 
 async def test_a_call_belongs_to_the_trace_in_its_meta(space: remanence.Space, spans: InMemorySpanExporter) -> None:
