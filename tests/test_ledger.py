@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -780,3 +781,10 @@ def test_remembered_reads_as_remembered(ledger: SqliteLedger) -> None:
     (entry,) = ledger.read("home")
     entry.event.meta["n"].append(2)  # type: ignore[union-attr]
     assert next(ledger.read("home")).event.meta == {"n": [1]}  # type: ignore[union-attr]
+
+
+def test_no_statement_numbers_its_parameters() -> None:
+    """From Python 3.14 on, sqlite3 refuses "?1" with a sequence of values."""
+    statements = [text for text in vars(tables).values() if isinstance(text, str) and "?" in text]
+    assert len(statements) > 10
+    assert not [text for text in statements if re.search(r"\?\d", text)]

@@ -107,7 +107,9 @@ class SqlLedger(ABC):
 
     def _insert_vectors(self, rows: Sequence[Sequence[Any]]) -> None:
         """Store these vectors in the transaction, each with space, hash and model, unless there are others already."""
-        self._queue_write(tables.DIGEST_NEW_VECTOR, [(chain.vector_digest(*row), *row[:3]) for row in rows])
+        digests = [chain.vector_digest(*row) for row in rows]
+        digest_rows = [(digest, digest, *row[:3]) for digest, row in zip(digests, rows, strict=True)]
+        self._queue_write(tables.DIGEST_NEW_VECTOR, digest_rows)
         self._queue_write(tables.INSERT_VECTOR, rows)
 
     def _remove_digests(self, space: str, hashes: Sequence[bytes]) -> None:
@@ -183,11 +185,12 @@ class SqlLedger(ABC):
         first, end = f"{prefix}/", f"{prefix}0"
         kind = self._value(tables.LAST_KIND, (prefix,))
         own = [] if kind in (None, "emptied") else [prefix]
-        return own + self._without_emptied(self._rows(tables.SPACES_BELOW, (first, end)), first, end)
+        return own + self._without_emptied(self._rows(tables.SPACES_BELOW, (first, end, end)), first, end)
 
     def _without_emptied(self, rows: Sequence[tuple[str]], first: str, end: str) -> list[str]:
         """The names in these rows, from `first` to `end`, sorted, without those of spaces that were emptied."""
-        emptied = {row[0] for row in self._rows(tables.EMPTIED_SPACES, (tables.EMPTIED_KEY, first, end))}
+        names = tables.EMPTIED_KEY + first, tables.EMPTIED_KEY + end
+        emptied = {row[0] for row in self._rows(tables.EMPTIED_SPACES, names)}
         return sorted(row[0] for row in rows if row[0] not in emptied)
 
     def spaces_with(self, kind: str, *, after: int = 0) -> list[str]:

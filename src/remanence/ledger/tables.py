@@ -99,8 +99,8 @@ ERASE_ENTRY = f"UPDATE entry SET body = NULL, salt = NULL WHERE position = ? AND
 ERASE_SPACE = f"UPDATE entry SET body = NULL, salt = NULL WHERE space = ? AND body IS NOT NULL AND NOT {_EXPLAINS}"
 # Before a vector is inserted, unless there is one already. `(a | b) - (a & b)` is exclusive or, also in SQLite.
 DIGEST_NEW_VECTOR = f"""UPDATE meta
-SET value = CAST((CAST(value AS BIGINT) | ?1) - (CAST(value AS BIGINT) & ?1) AS TEXT) WHERE name = '{VECTORS_KEY}'
-AND NOT EXISTS (SELECT 1 FROM space_embedding WHERE space = ?2 AND hash = ?3 AND model = ?4)"""
+SET value = CAST((CAST(value AS BIGINT) | ?) - (CAST(value AS BIGINT) & ?) AS TEXT) WHERE name = '{VECTORS_KEY}'
+AND NOT EXISTS (SELECT 1 FROM space_embedding WHERE space = ? AND hash = ? AND model = ?)"""
 INSERT_VECTOR = "INSERT INTO space_embedding (space, hash, model, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 VECTORS_OF_TEXTS = "SELECT space, hash, model, vector FROM space_embedding WHERE space = ? AND hash"
 READ_VECTORS = f"""SELECT space, hash, model, vector FROM space_embedding WHERE (space, hash, model) > (?, ?, ?)
@@ -118,15 +118,14 @@ POSITION_AT = "SELECT position FROM entry WHERE space = ? AND at <= ? ORDER BY a
 SPACES = """WITH RECURSIVE name(space) AS (SELECT min(space) FROM entry UNION ALL
 SELECT (SELECT min(space) FROM entry WHERE space > name.space) FROM name WHERE name.space IS NOT NULL)
 SELECT space FROM name WHERE space IS NOT NULL"""
-SPACES_BELOW = """WITH RECURSIVE name(space) AS (SELECT min(space) FROM entry WHERE space >= ?1 AND space < ?2 UNION ALL
-SELECT (SELECT min(space) FROM entry WHERE space > name.space AND space < ?2) FROM name WHERE name.space IS NOT NULL)
+SPACES_BELOW = """WITH RECURSIVE name(space) AS (SELECT min(space) FROM entry WHERE space >= ? AND space < ? UNION ALL
+SELECT (SELECT min(space) FROM entry WHERE space > name.space AND space < ?) FROM name WHERE name.space IS NOT NULL)
 SELECT space FROM name WHERE space IS NOT NULL"""
 SPACES_WITH = "SELECT DISTINCT space FROM entry WHERE kind = ? AND position > ? AND position <= ?"
 LAST_KIND = "SELECT kind FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
-# A space is no longer listed while the entry that emptied it is its last one. Of the names in meta from ?2 to ?3.
-EMPTIED_SPACES = """SELECT substr(name, length(?1) + 1) FROM meta
-WHERE name >= CAST(?1 AS TEXT) || CAST(?2 AS TEXT) AND name < CAST(?1 AS TEXT) || CAST(?3 AS TEXT)
-AND CAST(value AS BIGINT) = (SELECT max(position) FROM entry WHERE space = substr(name, length(?1) + 1))"""
+# A space is no longer listed while the entry that emptied it is its last one. The name in meta has a prefix.
+EMPTIED_SPACES = f"""SELECT substr(name, {len(EMPTIED_KEY) + 1}) FROM meta WHERE name >= ? AND name < ?
+AND CAST(value AS BIGINT) = (SELECT max(position) FROM entry WHERE space = substr(name, {len(EMPTIED_KEY) + 1}))"""
 COUNT = "SELECT count(position) FROM entry WHERE space = ? AND position <= ?"
 ENTRIES_AT = f"SELECT {_COLUMNS} FROM entry WHERE position"
 VECTORS = "SELECT hash, vector FROM space_embedding WHERE space = ? AND model = ? AND hash"

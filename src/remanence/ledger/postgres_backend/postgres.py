@@ -148,7 +148,7 @@ def to_numbered_placeholders(sql: str) -> str:
     'SELECT value FROM meta WHERE name = $1 OR name = $2'
     """
     numbers = count(1)
-    return re.sub(r"\?(\d*)", lambda found: f"${found[1] or next(numbers)}", sql)
+    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql)
 
 
 def translated_errors(name: str) -> DatabaseErrors:
