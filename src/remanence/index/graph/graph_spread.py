@@ -33,14 +33,12 @@ HOP_WEIGHT = 0.9
 RELATION_WEIGHT = 0.3
 """The score of a memory about a name that is related to a name in the question."""
 START_ROWS = 5
-_LATER_ROWS = 3
-"""From how many memories the first hop starts, and each later one."""
-_FIRST_NAMES, _LATER_NAMES = 64, 16
-"""To how many names the first hop leads, and each later one."""
-_LATER_FOLLOWED = 2
-"""Of how many names after the first the relations are read: each costs about a third of a millisecond."""
+"""From how many memories a hop starts."""
+_HOP_NAMES = 32
+"""To how many names a hop leads, the best."""
 _EXAMINED_NAMES = 4
-"""Of how many names after each relation it is asked whether a memory mentions them."""
+"""Of how many names after each relation it is asked whether a memory mentions them: reading the relations of one costs
+about a third of a millisecond."""
 _FAN_OUT = 32
 """How many relations of a name are followed, the newest."""
 MENTIONED_SHARE = 0.3
@@ -177,8 +175,7 @@ def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[
     rows = [ReachedRow(row, near[row]) for row in list(near)[:START_ROWS]]
     passed = {seen_row.row for seen_row in rows}
     for number in range(MAX_HOPS):
-        decay, width = (HOP_DECAY, _LATER_NAMES) if number else (1.0, _FIRST_NAMES)
-        hops = _best_hops(_hops_from_rows(rows, graph, decay), width)
+        hops = _best_hops(_hops_from_rows(rows, graph, HOP_DECAY if number else 1.0), _HOP_NAMES)
         new: dict[int, ReachedRow] = {}
         # One look-up for both: that is most of what a hop costs.
         for name, row, share in graph.rows_about(hops | along):
@@ -190,7 +187,7 @@ def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[
         along = {}  # relations are followed once, and from there on what memories say
         totals = {row: candidate.score + near.get(row, 0.0) for row, candidate in new.items() if row not in passed}
         rows = [
-            ReachedRow(row, totals[row], new[row].hop) for row in nlargest(_LATER_ROWS, totals, key=totals.__getitem__)
+            ReachedRow(row, totals[row], new[row].hop) for row in nlargest(START_ROWS, totals, key=totals.__getitem__)
         ]
         passed.update(totals)
     return [*by_memory.values(), *by_relation.values()]
@@ -222,9 +219,9 @@ def _names_by_relations(names: Mapping[int, float], query: Query, graph: LocalGr
     which Stripe uses. From other names memories do, which costs less."""
     starts = [Hop(name, RELATION_WEIGHT * share, 1.0) for name, share in names.items()]
     along: dict[int, Hop] = {}
-    left = _LATER_FOLLOWED if len({min(query.names_of_same_entity(name)) for name in names}) == 1 else 0
+    left = MAX_RELATIONS - 1 if len({min(query.names_of_same_entity(name)) for name in names}) == 1 else 0
     for _ in range(MAX_RELATIONS):
-        found = _best_hops(_hops_along_relations(starts, query, graph, {*names, *along}), _FIRST_NAMES)
+        found = _best_hops(_hops_along_relations(starts, query, graph, {*names, *along}), _HOP_NAMES)
         along |= found
         if not left or not found:
             break
