@@ -820,6 +820,11 @@ def test_search_narrows_by_filters_and_shows_more_than_twelve(page: Page, addres
     page.get_by_text("Filters", exact=True).click()
     page.get_by_label("Tag", exact=True).select_option("tea")
     expect(page.locator(".hit")).to_have_count(20)
+    page.goto(f"{address}/#/search?q=Where+does+Bruno+live%3F&conflict=yes")
+    expect(page.locator(".hit")).to_have_count(2)
+    page.goto(f"{address}/#/search?q=Where+does+Bruno+live%3F&conflict=yes&until=2026-02-01")
+    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.locator(".hit")).to_contain_text("Braga")
 
 
 def test_no_text_of_the_page_has_the_name_of_a_python_thing(read_page: Page, read_address: str) -> None:

@@ -12,7 +12,8 @@ import { count, data } from "./text.js";
 
 const FIRST = 12;
 const MOST = 100;
-const SHOWN_FILTERS = ["kind", "tag", "source", "speaker", "since", "trust"];
+const SHOWN_FILTERS = FILTERS.filter((name) => name !== "status"); // "Past" says that
+const HIT_FILTERS = ["until", "trust", "conflict"];
 const PAST = [["auto", "Automatic"], ["true", "With what was replaced"], ["false", "Only what holds"]];
 
 export async function renderSearch(main, route, signal) {
@@ -51,9 +52,11 @@ function pastAndTime(history, during) {
 async function showHits(results, parameters, signal) {
   const { q, history = "auto", during } = parameters;
   const limit = Math.min(MOST, Number(parameters.limit) || FIRST);
+  const narrowsHits = HIT_FILTERS.some((name) => parameters[name] && !(name === "trust" && parameters.trust === "full"));
   const answer = await ask("/recall", {
-    query: q, limit, history: history === "auto" ? "auto" : history === "true", ...(during ? { during } : {}), ...recallOptions(parameters),
+    query: q, limit: narrowsHits ? MOST : limit, history: history === "auto" ? "auto" : history === "true", ...(during ? { during } : {}), ...recallOptions(parameters),
   }, signal);
+  if (narrowsHits) answer.hits = answer.hits.filter((hit) => passes(hit, parameters)).slice(0, limit);
   const scale = Math.max(0.35, ...answer.hits.flatMap((hit) => hit.evidence.map((each) => each.share)));
   const silent = Object.entries({ ...answer.abstained, ...answer.missing });
   const good = answer.hits.filter((hit) => hit.score > 0.02);
@@ -69,6 +72,12 @@ async function showHits(results, parameters, signal) {
     h("p", { class: "next-steps" }, h("a", { href: to("try", null, { q }) }, "See what would reach a prompt"), h("a", { href: to("compare", null, { q }) }, "Compare two settings")),
     silent.length > 0 && h("p", { class: "faint silent" }, silent.map(([name, reason]) => h("span", {}, `${signalName(name)} did not take part: `, data(reason), ". "))));
   announce(good.length ? `${count(good.length, "memory", "memories")} found.` : "Nothing here answers this.");
+}
+
+/** Whether a hit passes the filters that a recall has not: those are applied to the first hundred hits. */
+function passes({ memory, disagreements }, { until, trust, conflict }) {
+  const inConflict = disagreements.some((each) => each.kind === "conflict");
+  return (!until || memory.told_at.slice(0, 10) <= until) && (trust !== "less" || memory.trust < 1) && (!conflict || inConflict === (conflict === "yes"));
 }
 
 function summary(answer, shown) {
