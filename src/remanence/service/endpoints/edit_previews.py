@@ -59,7 +59,7 @@ def preview_revision(space: Space, ids: Sequence[str], fields: Mapping[str, Any]
     [version], before = versions, details.memory
     effects = []
     if version.text != before.text:
-        effects.append(f"The text becomes {_quote(version.text)}.")
+        effects.append(f"The text becomes {_quote(version.text)}")
     for name, label in _FIELDS.items():
         old, new = getattr(before, name), getattr(version, name)
         if old != new:
