@@ -76,6 +76,8 @@ def done_by(operation: Operation, method: _Method) -> _Method:
     def call(self: Any, *args: Any, **options: Any) -> Any:
         given = signature.bind(self, *args, **options).arguments
         fields = {name: value for name, value in given.items() if name not in ("self", "progress")}
+        if fields.get("ids") is not None:
+            fields["ids"] = ids_to_json(fields["ids"])  # one memory or several, as the local method takes them
         try:
             return self._ask(operation, **fields)
         except NotFound:
