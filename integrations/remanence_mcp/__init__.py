@@ -9,7 +9,7 @@ server.py            the server: which space a call uses, errors as a model can 
 access.py            tokens and users, and the space that each of them may use
 user_tokens.py       tokens of an identity provider
 tool_sets.py         how a tool is declared; the sets of tools
-default_tools.py     remember, recall, forget, timeline, profile, explain
+default_tools.py     remember, store_many, recall, recent, update, forget, timeline, profile, explain
 cortex_tools.py      the tools of CortexGraph that read and write memories; cortex_upkeep.py those of its upkeep
 kg_tools.py          the tools of ai-memory
 graph_tools.py       the tools of the knowledge-graph memory server

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from remanence import InvalidInput, NotFound, Space
 from remanence.adapters import storage_key
-from remanence_mcp.access import current_space, require_admin
+from remanence_mcp.access import current_space, report_progress, require_admin
 from remanence_mcp.budget import MaxTokens, fitting, left_out, preview
 from remanence_mcp.tool_sets import ToolSet
 
@@ -34,7 +34,8 @@ def gc(
     """Remove memories that have faded: their decay score is below the threshold. They can be restored."""
     if not dry_run:
         require_admin("gc with dry_run=false")
-    plan = current_space().upkeep.gc(dry_run=dry_run, mode="archive" if archive_instead else "forget", limit=limit)
+    mode: Literal["archive", "forget"] = "archive" if archive_instead else "forget"
+    plan = current_space().upkeep.gc(dry_run=dry_run, mode=mode, limit=limit, progress=report_progress.get() or False)
     count, verb = len(plan), "archive" if archive_instead else "remove"
     did = f"Would {verb}" if dry_run else f"{verb.capitalize()}d"
     ids = [candidate.memory for candidate in plan]
@@ -74,7 +75,7 @@ def promote_memory(
     if memory_id is None and not auto_detect:
         raise InvalidInput("promote_memory takes a memory_id, or auto_detect=true.")
     if memory_id is None:
-        plan = upkeep.promote(dry_run=dry_run)
+        plan = upkeep.promote(dry_run=dry_run, progress=report_progress.get() or False)
     else:
         due = {promotion.memory: promotion for promotion in upkeep.promote(dry_run=True)}
         if not force and memory_id not in due:
@@ -183,14 +184,14 @@ def consolidate_memories(
         require_admin(f"consolidate_memories with mode={mode!r}")
     chosen = _selected_clusters(space, cluster_id, auto_detect, cohesion_threshold)
     upkeep = space.upkeep.with_settings(merge_cohesion=cohesion_threshold)
-    ids = [cluster.id for cluster in chosen]
+    ids, report = [cluster.id for cluster in chosen], report_progress.get() or False
     if mode == "link":
-        plan = upkeep.consolidate("link", dry_run=not chosen, clusters=chosen)
+        plan = upkeep.consolidate("link", dry_run=not chosen, clusters=chosen, progress=report)
         linked = len({memory for pair in plan.links for memory in pair})
         message = f"Created {len(plan.links)} bidirectional relations linking {linked} memories"
         made = {"success": True, "mode": "link", "relations_created": len(plan.links)}
         return made | {"cluster_id": ids[0] if ids else None, "cluster_ids": ids, "message": message}
-    plan = upkeep.consolidate(dry_run=mode == "preview" or not chosen, clusters=chosen)
+    plan = upkeep.consolidate(dry_run=mode == "preview" or not chosen, clusters=chosen, progress=report)
     if mode == "preview":
         previews = [
             {

@@ -346,10 +346,18 @@ def _no_argument(name: str, unknown: str, parameters: Mapping[str, Any], given: 
 
 
 def _progress_of(context: Context[Any, Any]) -> Callable[[int, int], None]:
-    """Reports progress to the client from the thread in which a tool runs."""
+    """Reports progress to the client from the thread in which a tool runs. It only grows, as the protocol asks: a step
+    that begins to count anew goes on after the one before it."""
+    before, last, told = 0, (0, 0), 0
 
     def report(done: int, total: int) -> None:
-        anyio.from_thread.run(context.report_progress, float(done), float(total))
+        nonlocal before, last, told
+        if done < last[0]:
+            before += last[1]
+        last = done, total
+        if before + done > told:
+            told = before + done
+            anyio.from_thread.run(context.report_progress, float(told), float(before + total))
 
     return report
 

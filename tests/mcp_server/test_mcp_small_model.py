@@ -117,6 +117,23 @@ async def test_many_are_stored_with_progress(space: remanence.Space) -> None:
     assert len(recent["hits"]) == 3
 
 
+async def test_upkeep_reports_its_progress(space: remanence.Space) -> None:
+    """As the merging of clusters writes."""
+    space.add_many([f"Ana likes green tea{mark}" for mark in (".", "!", " .")])
+    heard: list[float] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        heard.append(done)
+
+    async with connected(space, tools="cortex") as mcp:
+        await mcp.call("cluster_memories", threshold=0.5)
+        arguments = {"mode": "apply", "auto_detect": True, "cohesion_threshold": 0.5}
+        done = await mcp.client.call_tool("consolidate_memories", arguments, progress_callback=progress)
+    assert not done.is_error
+    assert heard
+    assert heard == sorted(set(heard))
+
+
 async def test_names_and_tags_are_completed(space: remanence.Space) -> None:
     from mcp_types import ResourceTemplateReference
 
