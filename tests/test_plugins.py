@@ -373,6 +373,7 @@ def test_a_signal_that_returns_something_else_is_named(returned: Any) -> None:
         ({"ledger": 5}, "ledger=5"),
         ({"ledger": InMemoryLedger}, "pass an instance"),
         ({"vectors": DictStores}, "pass an instance"),
+        ({"vectors": "http://a"}, "Give remanence.Qdrant"),
         ({"vectors": DictStores(), "qdrant": "http://localhost"}, "Give one of them"),
         ({"vectors": remanence.Qdrant("http://a"), "qdrant": "http://b"}, "Give one of them"),
         ({"signals": TagSignal()}, "Give a list"),

@@ -330,6 +330,8 @@ def _vector_stores(
         vectors = qdrant if isinstance(qdrant, Qdrant) else Qdrant(qdrant)
     if isinstance(vectors, Qdrant):
         return None, lambda ledger: SharedStores(vectors, ledger)
+    if isinstance(vectors, str):
+        raise InvalidInput(f"vectors={vectors!r} is text. Give remanence.Qdrant({vectors!r}), or qdrant={vectors!r}.")
     _check_port("vectors", vectors, VectorStores)
     return vectors, None
 
