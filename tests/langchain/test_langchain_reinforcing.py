@@ -217,3 +217,18 @@ def test_a_chain_that_has_its_answer_does_not_fail_over_a_count(
     assert chain.invoke({"input": "Where does Ana live?"})["response"] == "In Porto."
     assert "could not reinforce" in caplog.text
     assert space.count() == 3
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_an_agent_was_told_is_recorded_with_what_it_used(
+    space: Space, porto: Memory, nuts: Memory, way: str
+) -> None:
+    """Only where that is asked for; the record has both that were quoted, and the one that the answer took up."""
+    run(way, answering(space, "In Porto.", keep=None), "Where does Ana live?")
+    assert space.audit.recorded() == []
+    run(way, answering(space, "In Porto.", keep=None, record=True), "Where does Ana live?")
+
+    [told] = space.audit.recorded()
+    assert told.receipt.question == "Where does Ana live?"
+    assert set(told.memories) == {porto.id, nuts.id}
+    assert told.used == (porto.id,)

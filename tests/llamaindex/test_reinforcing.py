@@ -407,3 +407,13 @@ async def test_what_is_cut_for_one_session_counts_for_another(space: remanence.S
     await wide.aget()
 
     assert [uses(space, bridge) for bridge in bridges] == [1] * 9
+
+
+def test_what_a_memory_quotes_is_recorded_if_asked(space: remanence.Space, home_of_alice: remanence.Memory) -> None:
+    """The record has the question and the memories that the prompt quoted."""
+    RemanenceMemory(space).get(QUESTION)
+    assert space.audit.recorded() == []
+    RemanenceMemory(space, record=True).get(QUESTION)
+    assert [(told.receipt.question, told.memories) for told in space.audit.recorded()] == [
+        (QUESTION, (home_of_alice.id,))
+    ]
