@@ -5,10 +5,12 @@ run_stdio       serve one client over standard input and output
 run_http        serve over streamable HTTP; on this machine only, or elsewhere with tokens
 KnowledgeGraph  the entities, observations and relations of the tool set "graph"
 
-server.py            the server: which space a call uses, errors as a model can read them, stdio and HTTP
+server.py            the server: which space a call uses, stdio and HTTP
 access.py            tokens and users, and the space that each of them may use
 user_tokens.py       tokens of an identity provider
 tool_sets.py         how a tool is declared; the sets of tools
+tool_schemas.py      schemas of tools, shortened
+call_errors.py       what a model reads after a wrong call
 default_tools.py     remember, store_many, recall, recent, update, forget, timeline, profile, explain
 cortex_tools.py      the tools of CortexGraph that read and write memories; cortex_upkeep.py those of its upkeep
 kg_tools.py          the tools of ai-memory
