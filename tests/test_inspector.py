@@ -833,3 +833,18 @@ def test_no_text_of_the_page_has_the_name_of_a_python_thing(read_page: Page, rea
         expect(read_page.locator(".loading")).to_have_count(0)
         text = read_page.locator("body").inner_text()
         assert not re.findall(r"\b[a-z]+_[a-z]+\b|\bNone\b(?! )|\bTrue\b(?! (?:during|now))|Error:", text), view
+
+
+def test_keys_of_the_map_are_not_those_of_the_page(read_page: Page, read_address: str) -> None:
+    """On the map, 0 shows all of it; elsewhere it leads to Upkeep."""
+    read_page.goto(f"{read_address}/#/graph?map=all")
+    expect(read_page.locator("canvas[data-settled]")).to_be_visible()
+    read_page.locator("canvas").focus()
+    read_page.keyboard.press("+")
+    zoom = map_state(read_page, "graph.view.zoom")
+    read_page.keyboard.press("0")
+    assert map_state(read_page, "graph.view.zoom") < zoom
+    expect(read_page.get_by_role("link", name="Map", exact=True)).to_have_attribute("aria-current", "page")
+    read_page.locator("canvas").blur()
+    read_page.keyboard.press("0")
+    expect(read_page.get_by_role("heading", name="Upkeep", exact=True)).to_be_visible()

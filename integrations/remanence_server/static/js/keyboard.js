@@ -12,7 +12,7 @@ const VIEWS = ["overview", "search", "browse", "graph", "timeline", "answers", "
 
 export function startKeyboard() {
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || hasDialog()) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || hasDialog()) return;
     const field = event.target.closest("input, select, textarea");
     if (event.key === "Escape") return escape(field, event);
     if (field) return;
