@@ -84,6 +84,12 @@ def recall(view: View, args: Namespace) -> None:
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 
+@view_command("check-answer", 'check-answer "Alice lives in Porto." --question "Where is Alice?"', "answer --question")
+def check_answer(view: View, args: Namespace) -> Result:
+    """Tell which sentences of an answer memories support or contradict."""
+    return Result(view.check_answer(args.answer, question=args.question or ""))
+
+
 @view_command("get", f"get {_SOME_ID}", "id")
 def get(view: View, args: Namespace) -> Result:
     """Show one memory."""

@@ -1,4 +1,5 @@
-"""What a view puts into a prompt: the briefing at its start, and what helps to answer one message."""
+"""What a view puts into a prompt: the briefing at its start, and what helps to answer one message. And whether the
+answer to it rests on memories."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ from typing import TYPE_CHECKING, cast
 
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
+from remanence.recall.checked_answer import MAX_READ, CheckedAnswer, check
 from remanence.recall.profile import build_briefing
 from remanence.space.facets.facet import MemoryListing
 from remanence.space.for_prompt import Keep, PromptMemories, SupportsRecall, recall_for_prompt
+from remanence.text.framing import strip_frames
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -86,6 +89,34 @@ class PromptView(MemoryListing):
         )
 
     afor_prompt = in_thread(for_prompt)
+
+    def check_answer(self, answer: str, *, question: str = "") -> CheckedAnswer:
+        """Compare each sentence of an answer with what this view recalls: supported, contradicted, or not told.
+
+        `remanence.check` compares an answer with memories that you have already.
+
+        Args:
+            answer: The answer of a model.
+            question: What it answers, to recall with. Without a question it is the answer itself.
+
+        Returns:
+            The sentences with their verdicts.
+
+        Raises:
+            InvalidInput: `answer` is no text, or has more than 200 sentences.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Ana lives in Porto.", now="2026-05-01")
+            ...     checked = space.check_answer("Ana lives in Porto.", question="Where does Ana live?")
+            ...     [each.verdict for each in checked.sentences]
+            ['supported']
+        """
+        found = cast("SupportsRecall", self).recall(question or strip_frames(answer), limit=MAX_READ)
+        return check(answer, found, now=self._now())
+
+    acheck_answer = in_thread(check_answer)
 
     def briefing(self, *, max_tokens: int = 600) -> str:
         """The profile as a block for the start of a prompt: the same, to the byte, until what it states changes.
