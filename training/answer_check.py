@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from training.material.answers import MEASURED, examples, people, to_user
+from training.material.answers import MEASURED, MINIMAL_SHARES, examples, people, to_user
 from training.material.files import TRAINING
 
 from remanence.models.answer_check import FILE, network_input
@@ -28,8 +28,8 @@ from remanence.models.readers import default_reader
 from remanence.recall.reading import closer_in_time
 from remanence.recall.sentence_features import Comparison
 
-COUNT, SEED = 2_500, 5
-"""How many examples are made."""
+COUNT, MINIMAL, SEED = 1_798, 900, 5
+"""How many examples are made, and how many of those that mostly differ in one thing."""
 HIDDEN, RIDGE, RIDGE_ABOUT, RIDGE_CLAIMS = 4, 0.06, 0.001, 0.01
 LESS_UNSUPPORTED = 0.8
 """By how much the log odds of "unsupported" are lowered: a third of the examples are, and fewer sentences of
@@ -72,7 +72,8 @@ def make_rows() -> list[Row]:
     embed, reader, rows = sentence_embedder().embed, default_reader(), []
     of_b = [name for name, _ in people() if name.startswith("b ")]
     kept = {*of_b[-MEASURED:]}
-    for person, example in examples(COUNT, SEED):
+    minimal = examples(MINIMAL, SEED + 1, shares=MINIMAL_SHARES, of_matters=0.0, facts=0.4)
+    for person, example in (*examples(COUNT, SEED), *minimal):
         lines = closer_in_time(example.lines, example.asked_at)
         comparison = Comparison(lines, reader, embed, asked_at=example.asked_at)
         _, features, whole = comparison.features(example.sentence, embed([example.sentence])[0])

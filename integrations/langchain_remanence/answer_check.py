@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, HumanMessage
@@ -17,9 +17,7 @@ from langchain_remanence.messages import message_text
 from langchain_remanence.tracing import NO_PAYLOADS
 from langchain_remanence.user_space import check_space_and_user, space_for
 from remanence import CheckedSentence, InvalidInput, check
-from remanence.adapters import log_and_continue, strip_frames
-from remanence.recall.checked_answer import MAX_READ, Verdict
-from remanence.text.framing import plain_line
+from remanence.adapters import log_and_continue, plain_line, strip_frames
 
 if TYPE_CHECKING:
     from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
@@ -28,11 +26,12 @@ log = logging.getLogger(__name__)
 
 CHECKED = "checked_answer"
 """The key of `AIMessage.additional_kwargs` with the sentences and their verdicts."""
-_PROBLEMS: tuple[Verdict, ...] = ("contradicted", "unsupported")
+Problem = Literal["contradicted", "unsupported"]
+_PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 
 
 class AnswerCheckMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Compares each answer of an agent with its memory. In the list of middlewares it stands after `RemanenceMiddleware`.
+    """Compares each answer of an agent with its memory. It stands after `RemanenceMiddleware` in the list.
 
     What is recalled for the user's last message is compared with the answer (`remanence.check`). The verdicts are in
     `message.additional_kwargs["checked_answer"]`. With `retries`, the model is asked again while a sentence is
@@ -70,8 +69,8 @@ class AnswerCheckMiddleware(AgentMiddleware[Any, Any, Any]):
         *,
         user_key: str | None = None,
         retries: int = 0,
-        verdicts: Sequence[Verdict] = ("contradicted",),
-        limit: int = MAX_READ,
+        verdicts: Sequence[Problem] = ("contradicted",),
+        limit: int = 15,
     ) -> None:
         check_space_and_user(space, user_key)
         for name, value, least in (("retries", retries, 0), ("limit", limit, 1)):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any, NamedTuple
@@ -35,6 +35,8 @@ from remanence.text.text import STOP_WORDS, tokens
 
 KINDS = ("true", "outdated", "changed", "left out", "of another")
 SHARES = (0.44, 0.1, 0.2, 0.18, 0.08)
+MINIMAL_SHARES = (0.42, 0.05, 0.45, 0.05, 0.03)
+"""The same for examples that mostly differ in one thing."""
 SUPPORTED, CONTRADICTED, UNSUPPORTED = range(3)
 OF_MATTERS = 0.55
 """The share of examples that are made of the matters."""
@@ -101,8 +103,18 @@ def people() -> Iterator[tuple[str, list[Told]]]:
         )
 
 
-def examples(count: int, seed: int = 5) -> Iterator[tuple[str, Example]]:
-    """Examples in a random order, each with the person they are of."""
+def examples(
+    count: int, seed: int = 5, shares: Sequence[float] = SHARES, of_matters: float = OF_MATTERS, facts: float = 0.15
+) -> Iterator[tuple[str, Example]]:
+    """Examples in a random order, each with the person they are of.
+
+    Args:
+        count: How many.
+        seed: Of the random order.
+        shares: How often each of the `KINDS` is made.
+        of_matters: The share of examples that are made of the matters.
+        facts: How often the lines are facts in place of the turns that they were found in.
+    """
     rng, everybody = random.Random(seed), list(people())
     names = [n.text for _, told in everybody for t in told for f in t.facts for n in find_names(f["text"])]
     names = sorted({name for name in names if name.lower() not in ("user", "the user")})
@@ -112,20 +124,20 @@ def examples(count: int, seed: int = 5) -> Iterator[tuple[str, Example]]:
     matters = read_matters()
     made = 0
     while made < count:
-        if rng.random() < OF_MATTERS:
+        if rng.random() < of_matters:
             person, example = "matters", _of_matters(rng, matters)
         else:
             person, told = rng.choice(chats if rng.random() < 0.6 else lives)
-            kind = rng.choices(KINDS, SHARES)[0]
+            kind = rng.choices(KINDS, shares)[0]
             _, other = rng.choice(everybody)
-            example = _example(rng, kind, told, other, names, words)
+            example = _example(rng, kind, told, other, names, words, facts)
         if example is not None:
             made += 1
             yield person, example
 
 
 def _example(
-    rng: random.Random, kind: str, told: list[Told], other: list[Told], names: list[str], words: list[str]
+    rng: random.Random, kind: str, told: list[Told], other: list[Told], names: list[str], words: list[str], facts: float
 ) -> Example | None:
     size = rng.randint(3, 8)
     if len(told) < size + 2 or other is told:
@@ -134,7 +146,7 @@ def _example(
     first = min(max(0, center - rng.randint(0, size - 1)), len(told) - size)
     places = list(range(first, first + size))
     fact = rng.choice(told[center].facts)
-    own = rng.random() < 0.15  # the memories are facts, not turns
+    own = rng.random() < facts  # the memories are facts, not turns
     line, label = center, SUPPORTED
     ended = fact["ended"]
     if kind == "outdated":

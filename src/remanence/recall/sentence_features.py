@@ -31,6 +31,7 @@ from remanence.text.text import STOP_WORDS, split_words, tokens
 _DIGITS = re.compile(r"\d+(?:[.,:]\d+)*(?:k\b)?")
 _LETTERS = re.compile("[a-z]+")
 _NEGATED = compile_pattern("negated", re.IGNORECASE)
+_NONE = re.compile(r"\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _POWERS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _SAME, _OTHER = 0.8, 0.45
 """The similarity of two words from which on they count as one word, and as words of one matter."""
@@ -151,8 +152,15 @@ def _shared(own: _Words, other: _Words, day: _Words) -> list[float]:
         for number, words in own.series.items()
         if number in other.series and not words & other.series[number] and not words & day.series.get(number, set())
     ]
+    share = _share(own.stems & other.stems, own.stems)
+    differs = [
+        float(bool(new_numbers and other.numbers)),
+        float(bool(new_names and other.names)),
+        float(bool(other_series)),
+        float(own.negated != other.negated),
+    ]
     return [
-        _share(own.stems & other.stems, own.stems),
+        share,
         _share(own.stems & other.stems, other.stems),
         best.mean(),
         best.min(),
@@ -161,19 +169,18 @@ def _shared(own: _Words, other: _Words, day: _Words) -> list[float]:
         back.mean(),
         # What is left over on both sides: words of one matter are a sign of another value.
         float(pairs.max(initial=0.0)),
-        float(pairs.max(initial=0.0)) * _share(own.stems & other.stems, own.stems),
+        float(pairs.max(initial=0.0)) * share,
         min(left.sum() / 8, 1.0),
         min(left_back.sum() / 8, 1.0),
         _share(own.numbers & other.numbers, own.numbers),
-        float(bool(new_numbers and other.numbers)),
         float(bool(new_numbers and not other.numbers)),
         _share(own.names & other.stems, own.names),
-        float(bool(new_names and other.names)),
         float(bool(new_names and not other.names)),
         float(bool(same_series)),
-        float(bool(other_series)),
-        float(own.negated != other.negated),
         float(own.negated and other.negated),
+        *differs,
+        # Where all else agrees, one difference weighs more.
+        *(share * each for each in differs),
     ]
 
 
@@ -196,7 +203,13 @@ def _words_of(text: str) -> _Words:
     names = frozenset(stem for name in find_names(text) for stem in tokens(name.text) if not stem.isdigit())
     stems = frozenset(tokens(text))
     return _Words(
-        stems, words, vectors, numbers_of(text), names, words_of_series(text), _NEGATED.search(text) is not None
+        stems,
+        words,
+        vectors,
+        numbers_of(text),
+        names,
+        words_of_series(text),
+        _NEGATED.search(text) is not None or _NONE.search(text) is not None,
     )
 
 
