@@ -30,7 +30,7 @@ from remanence.recall.sentence_features import Comparison
 
 COUNT, MINIMAL, SEED = 1_798, 900, 5
 """How many examples are made, and how many of those that mostly differ in one thing."""
-HIDDEN, RIDGE, RIDGE_ABOUT, RIDGE_CLAIMS = 4, 0.06, 0.001, 0.01
+HIDDEN, RIDGE, RIDGE_ABOUT, RIDGE_CLAIMS = 8, 0.03, 0.001, 0.01
 LESS_UNSUPPORTED = 0.8
 """By how much the log odds of "unsupported" are lowered: a third of the examples are, and fewer sentences of
 answers."""

@@ -31,7 +31,7 @@ MAX_SENTENCES = 200
 """How many sentences of an answer are checked at most. Each takes some 50 ms."""
 MAX_READ = MAX_LINES - 1
 """How many memories are read with a sentence at most, which is a line itself."""
-MIN_CONTRADICTED = 0.5
+MIN_CONTRADICTED = 0.6
 """The least probability for "contradicted"; below it the more probable of the other two is said."""
 _MIN_CLAIM = 0.5
 """The probability from which on a sentence claims something."""
@@ -192,23 +192,24 @@ class _Checker:
         return self._with_verdict(sentence, judged, places)
 
     def _with_verdict(self, sentence: str, judged: Judgement, places: Sequence[int]) -> CheckedSentence:
-        place = places[judged.line]
+        place, probability = places[judged.line], judged.supported
         memory = self._memories[place]
-        verdict: Verdict
+        verdict: Verdict = "supported"
+        successor = self._ended.get(place)
+        if successor is None and judged.successor is not None:
+            successor = self._memories[places[judged.successor]]
         if judged.contradicted >= MIN_CONTRADICTED:
-            verdict, probability = "contradicted", judged.contradicted
-            memory = memory if judged.successor is None else self._memories[places[judged.successor]]
-        elif judged.supported >= judged.unsupported:
-            verdict, probability = "supported", judged.supported
-            if place in self._ended and not tells_past(sentence):
-                # What it repeats is over. The answer tells it as if it still held.
-                verdict, memory = "contradicted", self._ended[place]
-        else:
+            verdict, probability, memory = "contradicted", judged.contradicted, successor or memory
+        elif judged.supported < judged.unsupported:
             return CheckedSentence(sentence, "unsupported", probability=judged.unsupported)
+        elif successor is not None and not tells_past(sentence):
+            # What it repeats is over. The answer tells it as if it still held.
+            verdict, memory = "contradicted", successor
         return CheckedSentence(sentence, verdict, memory, _quotation(memory.text, sentence), probability)
 
 
 def _quotation(text: str, sentence: str) -> str:
-    """The sentence of a text that has most words of another sentence."""
+    """The sentence of a text that has most words of another sentence; all of it, if none has one."""
     wanted = set(tokens(sentence))
-    return max(split_sentences(text), key=lambda part: len(wanted.intersection(tokens(part))), default=text)
+    shared = {part: len(wanted.intersection(tokens(part))) for part in split_sentences(text)}
+    return max(shared, key=lambda part: shared[part]) if any(shared.values()) else text

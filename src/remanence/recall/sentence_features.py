@@ -209,8 +209,14 @@ def _words_of(text: str) -> _Words:
         numbers_of(text),
         names,
         words_of_series(text),
-        _NEGATED.search(text) is not None or _NONE.search(text) is not None,
+        _is_negated(text),
     )
+
+
+def _is_negated(text: str) -> bool:
+    """Whether a text says no. "Used to" is no negation here, but the past."""
+    found = (match[0].casefold() for match in _NEGATED.finditer(text))
+    return _NONE.search(text) is not None or any(words != "used to" for words in found)
 
 
 def numbers_of(text: str) -> frozenset[str]:
