@@ -89,7 +89,32 @@ def test_a_replaced_memory_told_as_current_is_contradicted_by_its_successor() ->
     told, past = remanence.check("You live in Porto. You lived in Porto.", [over, Hit(CAT, 0.2)], now=NOW).sentences
 
     assert (told.verdict, told.memory) == ("contradicted", moved)
-    assert past.verdict != "contradicted" or past.memory != moved or past.probability != told.probability
+    assert (past.verdict, past.memory) == ("supported", HOME)
+
+
+def test_the_order_of_the_hits_says_nothing() -> None:
+    """They are read in the order in which they were told."""
+    moved = memory("the boxes are in Faro now, that's where I sleep", "2026-05-20")
+    first, second = (
+        remanence.check("You live in Porto.", order, now=NOW) for order in ((HOME, CAT, moved), (moved, HOME, CAT))
+    )
+
+    assert first == second
+
+
+def test_what_was_replaced_for_another_question_still_supports() -> None:
+    """Recall marks what is replaced as an answer to its question; another sentence may rest on it."""
+    hives, honey = memory("I keep bees, six hives behind the chapel."), memory("Sold honey at the fair.", "2026-05-20")
+    over = Hit(hives, 0.5, current=False, superseded_by=honey)
+
+    assert verdicts("You keep six hives behind the chapel.", over, Hit(honey, 0.4)) == ["supported"]
+
+
+def test_what_has_ended_does_not_support_the_present() -> None:
+    """It is quoted itself, if nothing replaced it."""
+    [told] = remanence.check("You live in Porto.", [Hit(HOME, 0.5, current=False)], now=NOW).sentences
+
+    assert (told.verdict, told.memory) == ("contradicted", HOME)
 
 
 def test_the_nearest_memories_of_many_are_read() -> None:
@@ -116,6 +141,7 @@ def test_an_answer_shows_itself() -> None:
     assert "I live in Porto &lt;b&gt;" in checked._repr_html_()
     assert [each["verdict"] for each in json.loads(json.dumps(checked.to_dicts()))] == ["supported", "no claim"]
     assert checked.problems == ()
+    assert repr(checked) == "<CheckedAnswer: 1 supported, 1 no claim>"
 
 
 def test_wrong_arguments_are_named() -> None:

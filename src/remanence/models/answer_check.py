@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 _REPLACED = 2
 """The place of the feature of a line with the log odds that a later one replaces it, by the reader."""
-_MIN_SUCCESSOR = -1.0
-"""The log odds from which on a later line is about the same, so that it may have replaced the one before."""
+MIN_SUCCESSOR, _MIN_UNMARKED = -2.0, -1.0
+"""The log odds from which on a later line is about the same, so that it may have replaced the one before: if recall
+said so, and if only this reading does."""
 _NO_LINE = -5.0
 """The log odds that are taken for a further line, where there is none: those of a line about another matter."""
 FILE = Path(__file__).with_suffix(".json")
@@ -33,6 +34,8 @@ class Judgement(NamedTuple):
     contradicted: float
     unsupported: float
     line: int
+    about: tuple[float, ...]
+    """The log odds that each line is about what the sentence says."""
     successor: int | None
     """The place of a later line that seems to replace that one."""
 
@@ -45,10 +48,11 @@ def judge(lines: NDArray[np.float64], whole: NDArray[np.float64]) -> Judgement:
     odds = hidden @ weights["outer"] + weights["outer_bias"]
     shares = np.exp(odds - odds.max())
     supported, contradicted, unsupported = (shares / shares.sum()).tolist()
-    later = (lines @ weights["about"] + weights["about_bias"])[line + 1 :]
-    is_replaced = lines[line][_REPLACED] > 0 and later.max(initial=_NO_LINE) > _MIN_SUCCESSOR
+    about = lines @ weights["about"] + weights["about_bias"]
+    later = about[line + 1 :]
+    is_replaced = lines[line][_REPLACED] > 0 and later.max(initial=_NO_LINE) > _MIN_UNMARKED
     successor = line + 1 + int(later.argmax()) if is_replaced else None
-    return Judgement(supported, contradicted, unsupported, line, successor)
+    return Judgement(supported, contradicted, unsupported, line, tuple(about.tolist()), successor)
 
 
 def network_input(

@@ -14,11 +14,11 @@ from typing import Any, Literal, Protocol
 
 from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import Moment
-from remanence.models.answer_check import Judgement, claim_probability, judge
+from remanence.models.answer_check import MIN_SUCCESSOR, Judgement, claim_probability, judge
 from remanence.models.embedders import sentence_embedder
 from remanence.models.reader_input import MAX_LINES
 from remanence.models.readers import default_reader
-from remanence.recall.reading import as_reader_line, closer_in_time
+from remanence.recall.reading import as_reader_line, closer_in_time, valid_or_told
 from remanence.recall.sentence_features import Comparison, tells_past
 from remanence.schema import UTC, Hit, Memory, format_moment
 from remanence.schema.display import html_table
@@ -28,7 +28,7 @@ from remanence.text.text import pluralize, split_sentences, tokens
 
 Verdict = Literal["supported", "contradicted", "unsupported", "no claim"]
 MAX_SENTENCES = 200
-"""How many sentences of an answer are checked at most. Each takes some 50 ms."""
+"""How many sentences of an answer are checked at most. Each takes two passes of the reader."""
 MAX_READ = MAX_LINES - 1
 """How many memories are read with a sentence at most, which is a line itself."""
 MIN_CONTRADICTED = 0.6
@@ -70,7 +70,7 @@ class CheckedSentence:
         return f"{verdict}: {self.text}  [{format_moment(self.memory.told_at)}: {self.quotation}]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CheckedAnswer:
     """An answer whose sentences were compared with memories. `str()` gives a line for each.
 
@@ -106,6 +106,11 @@ class CheckedAnswer:
     def __str__(self) -> str:
         return "\n".join(map(str, self.sentences))
 
+    def __repr__(self) -> str:
+        verdicts = [each.verdict for each in self.sentences]
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+        return f"<CheckedAnswer: {counts or 'no sentences'}>"
+
     def _repr_html_(self) -> str:
         rows = [
             (each.text, each.verdict, each.probability, each.quotation, (each.memory and each.memory.told_at) or "")
@@ -117,8 +122,8 @@ class CheckedAnswer:
 def check(answer: str, hits: Iterable[Hit | Memory | HasMemory], *, now: Moment | None = None) -> CheckedAnswer:
     """Compare each sentence of an answer with memories: is it supported, contradicted, or told by none of them?
 
-    It runs on this machine, some 50 ms a sentence, and no language model is asked. A verdict is a probability and may
-    be wrong: see the figures in docs/checking.md before you act on it.
+    It runs on this machine, with two passes of the reader a sentence, and no language model is asked. A verdict is a
+    probability and may be wrong: see the figures in docs/checking.md before you act on it.
 
     Args:
         answer: The answer of a model. Blocks that `frame` made are left out.
@@ -157,25 +162,25 @@ class _Checker:
     """Memories, ready to be compared with sentences."""
 
     def __init__(self, hits: Iterable[Hit | Memory | HasMemory], now: datetime) -> None:
-        self._memories: list[Memory] = []
-        self._ended: dict[int, Memory] = {}
-        """By the place of a memory that no longer holds: the memory that replaced it, or itself."""
-        contexts: list[str] = []
+        found: list[tuple[Memory, str, Memory | None]] = []
         for hit in hits:
             memory = hit if isinstance(hit, Memory) else getattr(hit, "memory", hit)
             if memory is None:
                 continue
             if not isinstance(memory, Memory):
                 raise InvalidInput(f"hits has {hit!r}, which is neither a hit nor a memory. Give the result of recall.")
-            if isinstance(hit, Hit) and not hit.current:
-                self._ended[len(self._memories)] = hit.superseded_by or memory
-            self._memories.append(memory)
-            contexts.append(hit.context if isinstance(hit, Hit) else "")
-        known = {memory.id for memory in self._memories}
-        for successor in {memory.id: memory for memory in self._ended.values() if memory.id not in known}.values():
-            self._memories.append(successor)
-            contexts.append("")
-        lines = [as_reader_line(memory, context) for memory, context in zip(self._memories, contexts, strict=True)]
+            is_over = isinstance(hit, Hit) and not hit.current
+            context = hit.context if isinstance(hit, Hit) else ""
+            found.append((memory, context, (hit.superseded_by or memory) if is_over else None))
+        known = {memory.id for memory, _, _ in found}
+        successors = {over.id: over for _, _, over in found if over is not None and over.id not in known}
+        found += [(memory, "", None) for memory in successors.values()]
+        # In the order they were told: what replaces another one comes after it.
+        found.sort(key=lambda each: valid_or_told(each[0]))
+        self._memories = [memory for memory, _, _ in found]
+        self._ended = {place: over for place, (_, _, over) in enumerate(found) if over is not None}
+        """By the place of a memory that no longer holds: the memory that replaced it, or itself."""
+        lines = [as_reader_line(memory, context) for memory, context, _ in found]
         self._comparison = Comparison(
             closer_in_time(lines, now), default_reader(), sentence_embedder().embed, asked_at=now, most=MAX_READ
         )
@@ -195,9 +200,7 @@ class _Checker:
         place, probability = places[judged.line], judged.supported
         memory = self._memories[place]
         verdict: Verdict = "supported"
-        successor = self._ended.get(place)
-        if successor is None and judged.successor is not None:
-            successor = self._memories[places[judged.successor]]
+        successor = self._successor(judged, places)
         if judged.contradicted >= MIN_CONTRADICTED:
             verdict, probability, memory = "contradicted", judged.contradicted, successor or memory
         elif judged.supported < judged.unsupported:
@@ -206,6 +209,19 @@ class _Checker:
             # What it repeats is over. The answer tells it as if it still held.
             verdict, memory = "contradicted", successor
         return CheckedSentence(sentence, verdict, memory, _quotation(memory.text, sentence), probability)
+
+    def _successor(self, judged: Judgement, places: Sequence[int]) -> Memory | None:
+        """What replaced the memory that a sentence is about, or that memory itself if it is over; None if it holds.
+
+        What recall marked was replaced as an answer to its question: the successor has to be about the sentence, too.
+        """
+        marked = self._ended.get(places[judged.line])
+        if marked == self._memories[places[judged.line]]:
+            return marked
+        for place, odds in zip(places, judged.about, strict=True):
+            if self._memories[place] == marked and odds >= MIN_SUCCESSOR:
+                return marked
+        return None if judged.successor is None else self._memories[places[judged.successor]]
 
 
 def _quotation(text: str, sentence: str) -> str:

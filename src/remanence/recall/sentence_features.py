@@ -202,15 +202,7 @@ def _words_of(text: str) -> _Words:
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     names = frozenset(stem for name in find_names(text) for stem in tokens(name.text) if not stem.isdigit())
     stems = frozenset(tokens(text))
-    return _Words(
-        stems,
-        words,
-        vectors,
-        numbers_of(text),
-        names,
-        words_of_series(text),
-        _is_negated(text),
-    )
+    return _Words(stems, words, vectors, numbers_of(text), names, words_of_series(text), _is_negated(text))
 
 
 def _is_negated(text: str) -> bool:
