@@ -39,8 +39,8 @@ class Direction(NamedTuple):
     recurs: Recurrence | None = None
     """Whether it comes again: "her birthday is on 3 May", "we always meet on Friday". That is not one day."""
     is_indirect: bool = False
-    """Whether the past verb that shows it may speak of what lies ahead: "signed up for a workshop on 28 May", "signed on
-    Friday, start 1 April"."""
+    """Whether the past verb that shows it may speak of what lies ahead: "signed up for a workshop on 28 May",
+    "signed on Friday, start 1 April"."""
 
 
 PAST = Direction(False, True)
@@ -180,8 +180,8 @@ class TenseReader:
         return word in vocab.ARRANGING_VERBS and not {"for", "to", "until", "till"}.isdisjoint(between[-3:])
 
     def _is_of_object(self, k: int, i: int) -> bool:
-        """Whether the time at token `i` may be that of what the past verb at token `k` is about: "signed up for a course
-        on", "put the rent up from"; but not "was there from", "stayed for two weeks in"."""
+        """Whether the time at token `i` may be that of what the past verb at token `k` is about: "signed up for a
+        course on", "put the rent up from"; but not "was there from", "stayed for two weeks in"."""
         if self._word(k) in _STATE_VERBS:
             return False
         if self._word(i) in vocab.BEGINNING_WORDS or "from" in (self._word(i), self._word(i - 1)):
