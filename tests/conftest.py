@@ -132,10 +132,9 @@ def space(clock: FakeClock, request: pytest.FixtureRequest) -> Iterator[remanenc
 
 
 @pytest.fixture
-def at_once(request: pytest.FixtureRequest) -> int:
-    """How many users there are at the same time: fifty, and fifteen over a connection, where each costs more."""
-    call = getattr(request.node, "callspec", None)
-    return 15 if call is not None and call.params.get("space") == "server" else 50
+def at_once() -> int:
+    """How many users there are at the same time: about as many as asyncio starts threads for."""
+    return 12
 
 
 @pytest.fixture

@@ -837,12 +837,12 @@ def test_a_job_that_never_ends_holds_nobody_up_and_is_given_up(tmp_path: Path) -
 
 
 _HOSTILE = """
-import os, re
+import ctypes, os
 import remanence
 
 def model(prompt: str) -> str:
     if "Loop for ever" in prompt:
-        re.match(r"(a+)+$", "a" * 60 + "b")
+        ctypes.PyDLL(None).sleep(600)  # with the lock of the interpreter, as a pattern that runs away
     if "Die at once" in prompt:
         os._exit(1)
     return '{"facts": []}'
