@@ -327,7 +327,7 @@ def is_linear(read: Callable[[str], object], grow: Callable[[int], str]) -> bool
 
 @pytest.mark.parametrize("name", PATHS)
 @given(grow=growing())
-@settings(max_examples=examples(2), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(4), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @example(grow=Grown("", ["Monday "], "", "repeated"))
 @example(grow=Grown("", ["του 2023 "], "", "repeated"))
 @example(grow=Grown("", ["."], "x", "repeated"))
