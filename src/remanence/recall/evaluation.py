@@ -386,7 +386,7 @@ def chance_of_signs(better: int, worse: int) -> float:
     """
     differing = better + worse
     tail = sum(math.comb(differing, k) for k in range(min(better, worse) + 1))
-    return min(1.0, 2 * tail / 2**differing)
+    return min(1.0, math.ldexp(tail, 1 - differing))
 
 
 def score_ranking(ranking: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
