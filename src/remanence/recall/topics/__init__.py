@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from remanence.errors import InvalidInput
 
@@ -62,7 +62,7 @@ def resolve_topics(topics: object) -> tuple[Topic, ...]:
     return _checked([(name, question) for name, asked in topics.items() for question in _questions(asked)])
 
 
-def named_topics(text: str | None) -> object:
+def named_topics(text: str | None) -> Any:
     """The topics that a request names: a table, or JSON text. Never a file of the machine that answers.
 
     >>> named_topics('{"boat": ["What about my boat?"]}')
