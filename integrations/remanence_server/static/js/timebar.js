@@ -108,7 +108,7 @@ function valueText(value) {
 function paint(value) {
   const bar = find("#timebar");
   const known = days.filter((each) => number(each.day) <= value).reduce((sum, each) => sum + each.learned, 0);
-  const small = h("small", {}, value >= last ? `${count(known, "entry", "entries")} learned` : `${count(known, "entry", "entries")} learned by then`);
+  const small = h("small", { title: "A memory that was corrected or repeated has several" }, `${count(known, "version")} of memories${value >= last ? "" : " by then"}`);
   replace(find("output", bar), value >= last ? "Now" : dayText(dayOf(value)), small);
   for (const mark of bar.querySelectorAll("rect")) {
     const isLater = Number(mark.dataset.day) > value;
