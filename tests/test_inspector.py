@@ -191,6 +191,12 @@ def test_the_slider_moves_the_whole_page_to_an_earlier_day(read_page: Page, read
     expect(read_page.locator("#past-note")).to_be_empty()
     expect(read_page.get_by_role("button", name="This one holds").first).to_be_enabled()
 
+    read_page.get_by_label("Show what was known on").fill("2026-03-10")
+    expect(read_page.locator("#past-note")).to_contain_text("10 March 2026")
+    expect(read_page.get_by_role("slider", name="Day of knowledge")).to_have_attribute(
+        "aria-valuetext", "10 March 2026"
+    )
+
 
 def test_the_mark_of_a_day_is_where_the_slider_is_on_that_day(page: Page) -> None:
     """Also if there was only one day."""

@@ -55,7 +55,9 @@ function draw() {
     later(Number(slider.value));
   });
   const back = h("button", { type: "button", class: "quiet", id: "now-button", on: { click: () => showDay(null) } }, "Back to now");
-  replace(find("#timebar"), h("output", { for: "day", id: "day-text" }), h("div", { class: "scale" }, bars(), months(), slider), back);
+  const field = h("input", { type: "date", id: "day-field", min: dayOf(first), max: dayOf(last), "aria-label": "Show what was known on", title: "Show what was known on a day" });
+  field.addEventListener("change", () => field.value && field.checkValidity() && showDay(field.value));
+  replace(find("#timebar"), h("output", { for: "day", id: "day-text" }), h("div", { class: "scale" }, bars(), months(), slider), h("div", { class: "day-tools" }, field, back));
   paint(shown);
 }
 
@@ -116,6 +118,7 @@ function paint(value) {
   }
   const slider = find("input", bar);
   slider.setAttribute("aria-valuetext", valueText(value));
+  find("#day-field").value = dayOf(value);
   find("#now-button").hidden = value >= last;
 }
 
