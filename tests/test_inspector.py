@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -211,6 +212,23 @@ def test_the_mark_of_a_day_is_where_the_slider_is_on_that_day(page: Page) -> Non
     assert scale is not None
     assert mark["width"] < scale["width"] / 50
     assert mark["x"] + mark["width"] > scale["x"] + scale["width"] * 0.97
+
+
+@pytest.mark.parametrize("width", [390, 800, 1240])
+def test_the_months_of_the_bar_stand_apart(page: Page, width: int) -> None:
+    """Also where the first month is shortly before the turn of a year."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        space.add_many([{"text": "Ana rows.", "now": "2025-11-28"}, {"text": "Ana rests.", "now": "2026-05-01"}])
+        with served(space) as address:
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(address)
+            expect(page.locator("#timebar .months span").last).to_have_text("Now")
+            ends = page.locator("#timebar .months span").evaluate_all(
+                "all => all.map((each) => each.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+            )
+            page.goto("about:blank")
+    assert len(ends) > 2
+    assert all(right + 3 < left for (_, right), (left, _) in pairwise(ends))
 
 
 def test_the_graph_shows_the_map_and_the_neighbourhood_of_an_entity(read_page: Page, read_address: str) -> None:
