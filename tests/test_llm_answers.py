@@ -249,6 +249,10 @@ TOLD = datetime(2026, 3, 18, 20, 0, tzinfo=UTC)  # a Wednesday
         ("I sold the bike.", "episode", "2021", "2026-03-18 20:00"),
         ("I ran a race last week.", "episode", None, "2026-03-09 to 2026-03-16"),
         ("I want to see Japan one day.", "plan", None, "always"),
+        ("It was the 3rd actually, last monday.", "episode", "2026-03-03", "2026-03-03"),
+        ("It was the 3rd actually, last monday.", "episode", "2026-03-04", "2026-03-16"),
+        ("It's April, Peter is away all through March.", "plan", "2026-04", "2026-04-01 to 2026-05-01"),
+        ("It's April, Peter is away all through March.", "plan", "2026-05", "2026-03-01 to 2026-04-01"),
     ],
 )
 def test_a_date_has_to_agree_with_the_quotation(said: str, kind: str, when: str | None, read: str) -> None:
