@@ -25,6 +25,7 @@ from remanence.models.reader_input import as_line, needs_turn_before
 from remanence.ports import ReaderLine
 from remanence.recall.question import parse_question
 from remanence.schema import Hit, Memory
+from remanence.space.playground import exchange
 from remanence.testing import HashingEmbedder
 from remanence.text.framing import is_frame, plain_line, strip_frames
 from remanence.text.front_matter import strip_links
@@ -100,6 +101,7 @@ PATHS: dict[str, Callable[[str], object]] = {
     "remembered answer": in_space(remember_answer),
     "profile": in_space(stated),
     "recall": in_space(remanence.Space.recall),
+    "message in the playground": in_space(exchange),
 }
 WHO = ("Ana ", "Ana Silva ", "Dr. Ana ", "my sister ", "my friend Bob ", "the user ", "The user's ", "I ", "i ", "she ")
 DOES = (
@@ -376,7 +378,7 @@ def test_the_measurement_notices_quadratic_time() -> None:
 
 @pytest.mark.parametrize("name", PATHS)
 @given(text=st.one_of(st.text(), pieces, st.text(alphabet="0123456789-/:., ")))
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 def test_only_our_errors_are_raised(name: str, text: str) -> None:
     """Whatever somebody types."""
     with suppress(RemanenceError):
@@ -384,7 +386,7 @@ def test_only_our_errors_are_raised(name: str, text: str) -> None:
 
 
 @given(texts=st.lists(st.one_of(st.text(max_size=60), pieces), min_size=1, max_size=4), question=st.text(max_size=60))
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 def test_a_space_raises_only_our_errors(texts: list[str], question: str) -> None:
     """On the way in and on the way out."""
     with remanence.open(None, embedder=HashingEmbedder(), worker=False) as space:
