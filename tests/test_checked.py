@@ -12,11 +12,13 @@ import pytest
 
 import remanence
 from remanence import Hit, InvalidInput, Memory, Space
+from remanence.cli import main
 from remanence.models import answer_check
 from remanence.recall.checked_answer import MAX_READ, MAX_SENTENCES, CheckedAnswer
 from remanence.recall.sentence_features import numbers_of, tells_past
 from remanence.schema import UTC
-from remanence.service.endpoints.memory_operations import check_answer
+from remanence_mcp.tool_sets import load_tools
+from remote import connected
 
 NOW = "2026-06-01"
 
@@ -163,15 +165,26 @@ def test_a_space_checks_with_what_it_recalls(space: Space) -> None:
     assert [each.verdict for each in before.check_answer("Ana lives in Porto.").sentences] == ["unsupported"]
 
 
-def test_the_operation_gives_the_same_by_json(space: Space) -> None:
-    """REST, the client and MCP are made of it."""
+def test_a_server_and_a_tool_give_the_same(space: Space) -> None:
+    """By one declaration: a client gets the same nouns, and MCP has a tool that only reads."""
     space.add("Ana lives in Porto.", now="2026-05-01")
-    request = check_answer.request(answer="Ana lives in Porto.", question="Where does Ana live?")
-    answered = check_answer.adapter.validate_json(check_answer.json(space, request))
-    read = json.loads(check_answer.json(space, request))["sentences"][0]
+    asked = ("Ana lives in Porto. Hello!", "Where does Ana live?")
+    with connected(space) as client:
+        answered = client.check_answer(asked[0], question=asked[1])
+    [(_, tool)] = load_tools("check_answer")
 
-    assert (read["verdict"], read["memory"]["text"]) == ("supported", "Ana lives in Porto.")
-    assert answered is not None
+    assert answered == space.check_answer(asked[0], question=asked[1])
+    assert (tool.name, tool.writes) == ("check_answer", False)
+
+
+def test_the_command_line_checks_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each sentence, without escapes that a terminal may obey."""
+    with remanence.open(tmp_path) as space:
+        space.add("Ana lives in Porto. \x1b[31m", now="2026-05-01")
+    code = main(["--memory", str(tmp_path), "check-answer", "Ana lives in Porto.", "--question", "Where is Ana?"])
+    printed = capsys.readouterr().out
+
+    assert (code, printed.startswith("supported 0."), "\x1b" in printed) == (0, True, False)
 
 
 def test_the_weights_are_small_and_fit_the_features() -> None:
