@@ -150,6 +150,8 @@ def test_wrong_arguments_are_named() -> None:
     """No text, something that is no memory, and an answer without end."""
     with pytest.raises(InvalidInput, match="answer=None is not a text"):
         remanence.check(None, [])  # type: ignore[arg-type]
+    with remanence.open(None) as space, pytest.raises(InvalidInput, match="answer=5 is not a text"):
+        space.check_answer(5)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="neither a hit nor a memory"):
         remanence.check("You live in Porto.", ["I live in Porto"])  # type: ignore[list-item]
     with pytest.raises(InvalidInput, match=f"more than {MAX_SENTENCES}"):

@@ -113,7 +113,8 @@ class PromptView(MemoryListing):
             ...     [each.verdict for each in checked.sentences]
             ['supported']
         """
-        found = cast("SupportsRecall", self).recall(question or strip_frames(answer), limit=MAX_READ)
+        asked = question or (strip_frames(answer) if isinstance(answer, str) else "")
+        found = cast("SupportsRecall", self).recall(asked, limit=MAX_READ)
         return check(answer, found, now=self._now())
 
     acheck_answer = in_thread(check_answer)
