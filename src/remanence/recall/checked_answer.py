@@ -169,9 +169,10 @@ class _Checker:
                 continue
             if not isinstance(memory, Memory):
                 raise InvalidInput(f"hits has {hit!r}, which is neither a hit nor a memory. Give the result of recall.")
-            is_over = isinstance(hit, Hit) and not hit.current
-            context = hit.context if isinstance(hit, Hit) else ""
-            found.append((memory, context, (hit.superseded_by or memory) if is_over else None))
+            if isinstance(hit, Hit):
+                found.append((memory, hit.context, None if hit.current else hit.superseded_by or memory))
+            else:
+                found.append((memory, "", None))
         known = {memory.id for memory, _, _ in found}
         successors = {over.id: over for _, _, over in found if over is not None and over.id not in known}
         found += [(memory, "", None) for memory in successors.values()]

@@ -1,7 +1,8 @@
 """How a sentence compares with dated lines: what the reader says of it, how near their vectors are, and which of its
 names, numbers, times, negations and words are in a line, and which differ.
 
-The features are numbers around 0 to 1, of classes of words and not of wordings. `models/answer_check.py` has the weights.
+The features are numbers around 0 to 1, of classes of words and not of wordings. Their weights are in
+`models/answer_check.json`.
 """
 
 from __future__ import annotations
