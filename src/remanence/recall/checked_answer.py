@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import Moment
@@ -25,6 +25,9 @@ from remanence.schema.display import html_table
 from remanence.text.framing import strip_frames
 from remanence.text.temporal import parse_moment
 from remanence.text.text import pluralize, split_sentences, tokens
+
+if TYPE_CHECKING:
+    from remanence.schema.notebook_pictures import NotebookPicture
 
 Verdict = Literal["supported", "contradicted", "unsupported", "no claim"]
 MAX_SENTENCES = 200
@@ -102,6 +105,16 @@ class CheckedAnswer:
     def problems(self) -> tuple[CheckedSentence, ...]:
         """The sentences that are contradicted or unsupported."""
         return tuple(each for each in self.sentences if each.verdict in ("contradicted", "unsupported"))
+
+    def show(self) -> NotebookPicture:
+        """A picture for a notebook: a bar for each sentence, in the color of its verdict.
+
+        Returns:
+            The picture; a notebook draws it.
+        """
+        from remanence.recall.show.checked_picture import checked_picture
+
+        return checked_picture(self)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.sentences))
