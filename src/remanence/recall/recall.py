@@ -121,4 +121,6 @@ def recall_from_index(
         history=history,
         position=request.position,
         confidence=result.confidence,
+        scales={ranking.signal: ranking.scale for ranking in rankings if len(ranking.rows)},
+        pinned=len(ranked.pinned_rows),
     )

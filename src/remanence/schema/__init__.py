@@ -41,6 +41,7 @@ from remanence.schema.results import (
     Query,
     Ranking,
     RelatedName,
+    SignalScale,
     Snapshot,
 )
 from remanence.schema.windows import (
@@ -94,6 +95,7 @@ __all__ = [
     "Ranking",
     "RelatedName",
     "Relation",
+    "SignalScale",
     "Snapshot",
     "TokenUsage",
     "Triple",
