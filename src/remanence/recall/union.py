@@ -64,12 +64,7 @@ def join_recalls(question: str, found: Mapping[str, Recall], count: int) -> Reca
 
 
 def read_union(
-    joined: Recall,
-    reader: Reader,
-    now: datetime,
-    context: Sequence[str],
-    during: Window | None,
-    deadline: float | None,
+    joined: Recall, reader: Reader, now: datetime, context: Sequence[str], during: Window | None, deadline: float | None
 ) -> Recall:
     """The same hits in the order by a reader, which reads the first of them together.
 
@@ -94,10 +89,7 @@ def read_union(
         for hit in result.hits
     ]
     return replace(
-        joined,
-        hits=rank_rules_lower(hits),
-        missing={**joined.missing, **result.missing},
-        confidence=result.confidence,
+        joined, hits=rank_rules_lower(hits), missing={**joined.missing, **result.missing}, confidence=result.confidence
     )
 
 

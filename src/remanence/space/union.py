@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from remanence.errors import AccessDenied, InvalidInput, LedgerUnavailable, TooManyRequests
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.row_filter import RecallOptions
-from remanence.models.readers import DEFAULT_READER, NO_READER, default_reader
+from remanence.models.readers import NO_READER, default_reader
 from remanence.recall.answer import Recall
 from remanence.recall.question import CONTEXT_TURNS
 from remanence.recall.reading import MAX_READ_HITS, check_deadline, check_reader_name, reader_for
 from remanence.recall.union import join_recalls, read_union
 from remanence.schema import Window
-from remanence.space.for_prompt import Keep, PromptMemories, recall_for_prompt
+from remanence.space.for_prompt import PromptMemories, recall_for_prompt
 from remanence.space.protocols import is_view
 from remanence.text.temporal import parse_moment, parse_window
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from remanence.index.engine.inputs import Moment
     from remanence.ports import Reader
     from remanence.space.view import View
-    from remanence.text.framing import TokenCounter
 
 _OPTIONS = frozenset(field.name for field in fields(RecallOptions))
 _UNAVAILABLE = (LedgerUnavailable, AccessDenied, TooManyRequests)
@@ -95,7 +95,7 @@ class Union:
             f"one of its spaces: union.spaces[{next(iter(self.__dict__.get('_spaces', {'name'})))!r}]."
         )
 
-    def recall(self, query: str = "", **options: Any) -> Recall:
+    def recall(self, /, query: str = "", **options: Any) -> Recall:
         """The memories of all spaces that answer a question, best first; `hit.space` names the space of each.
 
         The signals search each space, the scores are brought to one scale, and the reader reads the best of all spaces
@@ -115,6 +115,9 @@ class Union:
             LedgerUnavailable: None of the spaces could be asked.
         """
         started = time.monotonic()
+        if together := self._on_one_server():
+            with suppress(AccessDenied):  # then each space says for itself what it answers
+                return together(list(self._spaces)[1:], query, options)
         if unknown := sorted(options.keys() - _OPTIONS):
             raise InvalidInput(f"recall has no option {unknown[0]!r}. It has {', '.join(sorted(_OPTIONS))}.")
         given = RecallOptions(**options)
@@ -136,36 +139,22 @@ class Union:
 
     arecall = in_thread(recall)
 
-    def for_prompt(
-        self,
-        message: str,
-        *,
-        turns: Sequence[Mapping[str, str]] = (),
-        limit: int = 8,
-        max_tokens: int | None = 1_000,
-        count_tokens: TokenCounter | None = None,
-        min_score: float | None = None,
-        kinds: str | Sequence[str] | None = None,
-        tags: str | Sequence[str] | None = None,
-        keep: Keep = "all",
-    ) -> PromptMemories:
+    def for_prompt(self, /, message: str, **options: Any) -> PromptMemories:
         """What helps to answer a chat message, of all spaces, as a block for its prompt.
 
-        The arguments are those of `Space.for_prompt`; each quoted line names its space. "What do you know about me?"
-        brings the profile of the first space.
+        Each quoted line names its space. "What do you know about me?" brings the profile of the first space.
+
+        Args:
+            message: The user's message.
+            **options: The options of `Space.for_prompt`, except `record`: a union cannot be written to.
+
+        Returns:
+            The block as `text`, and the `hits` that it quotes.
+
+        Raises:
+            InvalidInput: An argument is not valid; the message names it.
         """
-        return recall_for_prompt(
-            self,  # type: ignore[arg-type]  # its recall takes the options by name
-            message,
-            turns=turns,
-            limit=limit,
-            max_tokens=max_tokens,
-            count_tokens=count_tokens,
-            min_score=min_score,
-            kinds=kinds,
-            tags=tags,
-            keep=keep,
-        )
+        return recall_for_prompt(self, message, **options)
 
     afor_prompt = in_thread(for_prompt)
 
@@ -201,6 +190,15 @@ class Union:
     def _now_of(self, moment: Moment | None, argument: str = "now") -> datetime:
         now = self._now()
         return now if moment is None else parse_moment(moment, now, argument=argument)
+
+    def _on_one_server(self) -> Callable[..., Recall] | None:
+        """What asks the one server that has all of these spaces, under their own names, at one moment."""
+        first = self._first
+        alike = all(
+            (name, first._storage, first._moment) == (space.name, space._storage, space._moment)
+            for name, space in self._spaces.items()
+        )
+        return getattr(first, "_recall_union", None) if alike and len(self._spaces) > 1 else None
 
     def _reader(self, name: str | None) -> Reader | None:
         """The reader that a request names, or that of the first space that has one here."""
