@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,7 +19,7 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 from remanence import InvalidInput
 
 if TYPE_CHECKING:  # the engine is loaded when a space is first used, not when the server starts
-    from remanence import Space, View
+    from remanence import Space, Union, View
     from remanence.service.hosting.tokens import TokenStore
 
 Right = Literal["read", "propose", "write", "admin"]
@@ -79,6 +79,13 @@ def current_space() -> Space:
     if grant is None:
         raise RuntimeError("no call of an MCP client is running")
     return grant.space
+
+
+def joined_spaces(projects: Iterable[str]) -> Union:
+    """The space of the call that is running and those of these projects, as one to ask."""
+    from remanence import union
+
+    return union(current_space(), *map(space_of_project, dict.fromkeys(projects)))
 
 
 def view_as_of(moment: str | None) -> View:
