@@ -154,6 +154,7 @@ forget_many = method_operation("POST", "/forget", Space.forget_many, "write", fi
 unforget = method_operation("POST", "/memories/{id}/unforget", Space.unforget, "write")
 erase = method_operation("POST", "/memories/{id}/erase", Space.erase, "admin")
 erase_many = method_operation("POST", "/erase", Space.erase_many, "admin")
+erase_about = method_operation("POST", "/erase-about", Space.erase_about, "admin", slow=True)
 erase_space = method_operation("POST", "/erase-space", Space.erase_space, "admin", slow=True)
 
 
