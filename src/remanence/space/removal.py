@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.remember import forget as forgetting
@@ -170,6 +171,8 @@ class MemoryRemoval(View):
             (2, 2, ['Bob rows.'])
         """
         name = subject.id if isinstance(subject, Entity) else inputs.check_text(subject, "subject")
+        if not name.strip():
+            raise InvalidInput(f"subject={subject!r} is blank. Give a name, or the id of an entity.")
         below = [each for each in self.admin._space_names() if each != self.name]
         names = [self.name, *(below if children else [])]
         left_out = 0 if children else sum("%" not in each.removeprefix(self.name) for each in below)
