@@ -12,6 +12,10 @@ import remanence
 from remanence import InvalidInput, Space
 from remanence.errors import AccessDenied, LedgerUnavailable
 from remanence.ports import ListReading
+from remanence.recall.answer import Recall
+from remanence.recall.question import parse_question
+from remanence.recall.union import join_recalls
+from remanence.schema import EPOCH, Evidence, Hit, Memory, SignalScale
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.hosting.tokens import TokenStore
 from remanence.service.operations import OPERATIONS
@@ -133,6 +137,30 @@ def test_a_union_of_parts_answers_as_the_whole(space: Space) -> None:
     for question, text in facts.items():
         assert whole.recall(question)[0].memory.text == text
         assert remanence.union(*parts).recall(question)[0].memory.text == text
+
+
+def test_what_is_from_the_time_asked_about_comes_first(space: Space) -> None:
+    """Of all spaces, for a question about nothing but a time: one without anything from then does not come before."""
+    one, two = space.child("one"), space.child("two")
+    one.add_many(["What is on the table is on the shelf.", "What is on is what was on."])
+    two.add("The offsite is in Porto.", valid_from="2026-06-03", valid_until="2026-06-05")
+    found = remanence.union(one, two).recall("What is on?", during="June 2026", history=True)
+    assert found[0].memory.text == "The offsite is in Porto."
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+def test_a_signal_that_found_nothing_in_one_space_counts_alike_in_all() -> None:
+    """The weights are those of all signals that searched: hits of the same nearness have the same score."""
+    vectors = SignalScale(0.2, 0.8, 2.0, 0.4)
+
+    def answer(name: str, share: float, **scales: SignalScale) -> Recall:
+        evidence = Evidence("vectors", 1, share, 0.8, "nearness 0.80")
+        hit = Hit(Memory(name, name, f"The boat is {name}."), share, (evidence,))
+        return Recall("boat?", (hit,), scales={"vectors": vectors, **scales})
+
+    found = {"one": answer("one", 1.0), "two": answer("two", 0.4, graph=SignalScale(0.0, 1.0, 1.0, 0.6))}
+    joined = join_recalls(parse_question("boat?", EPOCH), "boat?", found, 10)
+    assert [(hit.space, hit.score) for hit in joined] == [("one", pytest.approx(0.4)), ("two", pytest.approx(0.4))]
 
 
 def test_nothing_is_marked_as_replaced_by_another_space(clock: FakeClock) -> None:

@@ -47,8 +47,8 @@ class Recall(Sequence[Hit]):
         confidence: The probability that a hit answers the question, by the reader; None without a reader.
         as_of: The moment of a view of the past; None for the present.
         receipt: Enough to return this list again later: see `space.audit.replay`. None for a union.
-        scales: For each signal that found something, which of its raw scores count as nothing and in full. A union
-            brings the scores of its spaces to one scale by them.
+        scales: For each signal that searched, which of its raw scores count as nothing and in full, and its weight. A
+            union brings the scores of its spaces to one scale by them.
         pinned: How many of the first hits come first because they held at the time asked about, by their claims.
     """
 

@@ -12,13 +12,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from remanence.index.times import Times
 from remanence.index.words.bm25 import GrowingBM25
-from remanence.index.words.words import K1, B, Words
+from remanence.index.words.words import K1, NEXT_TURN_SHARE, B, Words
 from remanence.recall.answer import Recall
 from remanence.recall.hits import rank_rules_lower
-from remanence.recall.question import parse_question
+from remanence.recall.question import ParsedQuestion
 from remanence.recall.reading import ReadingResult, read_hits
-from remanence.schema import SELF, Evidence, Hit, SignalScale, Window
+from remanence.recall.validity.other_times import DEMOTION_FACTOR
+from remanence.schema import SELF, Evidence, Hit, SignalScale
 from remanence.text.repetition import same_time, statement_of
 from remanence.text.text import tokens
 
@@ -29,10 +31,11 @@ _UNION = "union"
 """The signal of a reason that names the other spaces which hold the same text."""
 
 
-def join_recalls(question: str, found: Mapping[str, Recall], count: int) -> Recall:
+def join_recalls(asked: ParsedQuestion, question: str, found: Mapping[str, Recall], count: int) -> Recall:
     """The best hits of several spaces in one list, each with the name of its space.
 
     Args:
+        asked: The question, parsed.
         question: The question.
         found: What each space answers without a reader, by its name in the union. Of equal hits, those of the earlier
             space come first.
@@ -45,6 +48,8 @@ def join_recalls(question: str, found: Mapping[str, Recall], count: int) -> Reca
         hits = [_on_scale(replace(hit, space=name), recall.scales, scales[name]) for hit in recall]
         pinned += hits[: recall.pinned]
         others += hits[recall.pinned :]
+    if asked.times and not asked.has_topic:
+        others = _from_time_first(others)
     pinned, others = (sorted(hits, key=lambda hit: -hit.score) for hits in (pinned, others))
     hits = _once(pinned + others)
     firsts = set(map(_key, pinned))
@@ -63,21 +68,16 @@ def join_recalls(question: str, found: Mapping[str, Recall], count: int) -> Reca
     )
 
 
-def read_union(
-    joined: Recall, reader: Reader, now: datetime, context: Sequence[str], during: Window | None, deadline: float | None
-) -> Recall:
+def read_union(joined: Recall, asked: ParsedQuestion, reader: Reader, now: datetime, deadline: float | None) -> Recall:
     """The same hits in the order by a reader, which reads the first of them together.
 
     Args:
         joined: What `join_recalls` returned.
+        asked: The question, parsed.
         reader: The reader.
         now: The moment of the question.
-        context: The turns before the question.
-        during: The time that the caller asks about.
         deadline: When it has to be done, by `time.monotonic`.
     """
-    parsed = parse_question(joined.question, now, context)
-    asked = parsed.completed(parsed.names, during, now)
     seconds = None if deadline is None else deadline - time.monotonic()
     result: ReadingResult = read_hits(joined.hits, joined.pinned, asked, now, reader, seconds)
     before = {_key(hit): hit for hit in joined}
@@ -97,6 +97,25 @@ def _key(hit: Hit) -> tuple[str, str, datetime]:
     return hit.space, hit.memory.id, hit.memory.revised_at
 
 
+def _from_time_first(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with lower scores for those that are not from the time asked about, for a question that asks for nothing
+    but a time. Each space has done so for its own."""
+    is_inside = [any(reason.signal == Times.name for reason in hit.evidence) for hit in hits]
+    least = min((hit.score for hit, inside in zip(hits, is_inside, strict=True) if inside), default=None)
+    best = max((hit.score for hit, inside in zip(hits, is_inside, strict=True) if not inside), default=0.0)
+    if least is None or best < least:
+        return list(hits)
+    factor = DEMOTION_FACTOR * least / best if best else 1.0
+    return [
+        hit if inside else _with_score(hit, factor * hit.score) for hit, inside in zip(hits, is_inside, strict=True)
+    ]
+
+
+def _with_score(hit: Hit, score: float) -> Hit:
+    reason = Evidence("time", 1, score - hit.score, 0.0, "ranked after what fits the time")
+    return replace(hit, score=score, evidence=(*hit.evidence, reason))
+
+
 def _named(found: Mapping[str, Recall], field: str) -> dict[str, str]:
     """What signals say, each with its space."""
     return {
@@ -112,7 +131,8 @@ def _named(found: Mapping[str, Recall], field: str) -> dict[str, str]:
 def _common_scales(question: str, found: Mapping[str, Recall]) -> dict[str, dict[str, SignalScale]]:
     """For each space the scales of the signals that fit all spaces.
 
-    The best raw score of any space counts in full. Only those of the words are not comparable: how rare a word is
+    The best raw score of any space counts in full, and the weights are those of all signals that searched any space.
+    Only the scores of the words are not comparable: how rare a word is
     differs from space to space, and the best match of each would count in full. So they count in proportion to how well
     the hits of a space match the question by the statistics of all hits together.
     """
@@ -121,16 +141,21 @@ def _common_scales(question: str, found: Mapping[str, Recall]) -> dict[str, dict
         for signal, scale in recall.scales.items():
             ceilings[signal] = max(scale.ceiling, ceilings.get(signal, scale.ceiling))
     coverage = _word_coverage(question, found)
+    every = {signal: scale for recall in found.values() for signal, scale in recall.scales.items()}
     scales = {
-        name: {signal: scale._replace(ceiling=ceilings[signal]) for signal, scale in recall.scales.items()}
+        name: {
+            signal: recall.scales.get(signal, scale)._replace(ceiling=ceilings[signal])
+            for signal, scale in every.items()
+        }
         for name, recall in found.items()
     }
     best = max(coverage.values(), default=0.0)
     for name, recall in found.items():
         if Words.name in recall.scales:
             own = recall.scales[Words.name]
-            share = coverage[name] / best if best else 1.0
-            ceiling = own.floor + (own.ceiling - own.floor) / share if share else float("inf")
+            # A hit without a word of the question has a related one, or follows a turn that has one.
+            share = 1.0 if not best else coverage[name] / best or NEXT_TURN_SHARE
+            ceiling = own.floor + (own.ceiling - own.floor) / share
             scales[name][Words.name] = own._replace(ceiling=ceiling)
     return scales
 
@@ -147,16 +172,21 @@ def _word_coverage(question: str, found: Mapping[str, Recall]) -> dict[str, floa
 
 def _on_scale(hit: Hit, own: Mapping[str, SignalScale], common: Mapping[str, SignalScale]) -> Hit:
     """A hit with the shares of its signals by the scales of all spaces."""
-    evidence = tuple(_scaled(reason, own.get(reason.signal), common.get(reason.signal)) for reason in hit.evidence)
+    part = sum(each.weight for each in own.values()) / max(sum(each.weight for each in common.values()), 1e-9)
+    evidence = tuple(
+        _scaled(reason, part, own[reason.signal], common[reason.signal]) if reason.signal in own else reason
+        for reason in hit.evidence
+    )
     lost = sum(before.share - after.share for before, after in zip(hit.evidence, evidence, strict=True))
     return replace(hit, score=max(0.0, hit.score - lost), evidence=evidence)
 
 
-def _scaled(reason: Evidence, own: SignalScale | None, common: SignalScale | None) -> Evidence:
-    if own is None or common is None or own.ceiling <= own.floor:
+def _scaled(reason: Evidence, part: float, own: SignalScale, common: SignalScale) -> Evidence:
+    """A reason with its share by the common scale; `part` is the part of all weights that the space has."""
+    if own.ceiling <= own.floor:
         return reason
-    part = (own.ceiling - own.floor) / (common.ceiling - own.floor)
-    return replace(reason, share=reason.share * part**own.exponent)
+    span = (own.ceiling - own.floor) / (common.ceiling - own.floor)
+    return replace(reason, share=reason.share * part * span**own.exponent)
 
 
 # Each text once

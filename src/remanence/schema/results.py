@@ -99,8 +99,9 @@ class Ranking:
 
     @property
     def scale(self) -> SignalScale:
-        """What its raw scores count for. Needs a row."""
-        return SignalScale(self.floor, self.scores[0] if self.ceiling is None else self.ceiling, self.exponent)
+        """What its raw scores count for. Without a row it is empty."""
+        best = self.scores[0] if len(self.scores) else self.floor
+        return SignalScale(self.floor, best if self.ceiling is None else self.ceiling, self.exponent)
 
     @classmethod
     def abstain(cls, signal: str, reason: str) -> Ranking:
@@ -119,12 +120,13 @@ class Ranking:
 
 
 class SignalScale(NamedTuple):
-    """Which raw scores of a signal count as zero and as its full weight, and the power that what is between is raised
-    to."""
+    """Which raw scores of a signal count as zero and as its full weight, the power that what is between is raised to,
+    and the weight."""
 
     floor: float
     ceiling: float
     exponent: float = 1.0
+    weight: float = 1.0
 
 
 _SHARE = attrgetter("share")

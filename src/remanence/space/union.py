@@ -18,7 +18,7 @@ from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.row_filter import RecallOptions
 from remanence.models.readers import NO_READER, default_reader
 from remanence.recall.answer import Recall
-from remanence.recall.question import CONTEXT_TURNS
+from remanence.recall.question import CONTEXT_TURNS, parse_question
 from remanence.recall.reading import MAX_READ_HITS, check_deadline, check_reader_name, reader_for
 from remanence.recall.union import join_recalls, read_union
 from remanence.schema import Window
@@ -129,11 +129,12 @@ class Union:
         count = limit if reader is None else max(limit, MAX_READ_HITS)
         asked = {**options, "limit": count, "now": now, "reader": NO_READER, "min_score": None, "deadline": seconds}
         found, missing = self._ask(lambda space: space.recall(query, **asked))
-        joined = join_recalls(query, found, count)
+        context = inputs.check_turns(given.context, "context")[-CONTEXT_TURNS:]
+        parsed = parse_question(query, now, context)
+        question = parsed.completed(parsed.names, _window(given.during, now), now)
+        joined = join_recalls(question, query, found, count)
         if reader is not None:
-            context = inputs.check_turns(given.context, "context")[-CONTEXT_TURNS:]
-            deadline = None if seconds is None else started + seconds
-            joined = read_union(joined, reader, now, context, _window(given.during, now), deadline)
+            joined = read_union(joined, question, reader, now, None if seconds is None else started + seconds)
         hits = [hit for hit in joined[:limit] if min_score is None or hit.score >= min_score]
         return replace(joined, hits=tuple(hits), missing={**missing, **joined.missing})
 
