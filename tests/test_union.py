@@ -139,14 +139,18 @@ def test_a_union_of_parts_answers_as_the_whole(space: Space) -> None:
         assert remanence.union(*parts).recall(question)[0].memory.text == text
 
 
-def test_what_is_from_the_time_asked_about_comes_first(space: Space) -> None:
+def test_what_is_from_the_time_asked_about_comes_first() -> None:
     """Of all spaces, for a question about nothing but a time: one without anything from then does not come before."""
-    one, two = space.child("one"), space.child("two")
-    one.add_many(["What is on the table is on the shelf.", "What is on is what was on."])
-    two.add("The offsite is in Porto.", valid_from="2026-06-03", valid_until="2026-06-05")
-    found = remanence.union(one, two).recall("What is on?", during="June 2026", history=True)
-    assert found[0].memory.text == "The offsite is in Porto."
-    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+    def answer(name: str, signal: str, score: float) -> Recall:
+        hit = Hit(Memory(name, name, f"The {name} is here."), score, (Evidence(signal, 1, score, 0.5, ""),))
+        return Recall("", (hit,), scales={signal: SignalScale(0.0, 0.5)})
+
+    found = {"near": answer("near", "vectors", 0.5), "then": answer("then", "times", 0.2)}
+    for question, first in [("What happened in May 2026?", "then"), ("What did the boat cost in May 2026?", "near")]:
+        joined = join_recalls(parse_question(question, EPOCH), question, found, 10)
+        assert joined[0].space == first, question
+        assert sum(each.share for each in joined[1].evidence) == pytest.approx(joined[1].score)
 
 
 def test_a_signal_that_found_nothing_in_one_space_counts_alike_in_all() -> None:

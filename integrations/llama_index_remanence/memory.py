@@ -23,7 +23,7 @@ from remanence.adapters import (
     check_session_id,
     check_ttl,
     in_thread,
-    is_view,
+    is_space,
     log_and_continue,
     prompt_budget,
     require_fact_extractor,
@@ -108,7 +108,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     @field_validator("shared", mode="before")
     @classmethod
     def _refer_to_shared(cls, shared: Any) -> Any:
-        return [SpaceReference.to(each) if is_view(each) else each for each in shared]
+        return [SpaceReference.to(each) if is_space(each) else each for each in shared]
 
     def _reset_state(self) -> None:
         super()._reset_state()

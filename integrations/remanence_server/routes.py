@@ -140,7 +140,8 @@ def _endpoint(operation: Operation) -> Endpoint:
 
         def open_space(other: str) -> Space:
             caller.require(other, operation.access)
-            return state.spaces.get(other)
+            opened: Space = state.spaces.get(other)
+            return opened
 
         if operation.http_method == "GET":
             return conditional(request, await state.pools.run(pool, work))

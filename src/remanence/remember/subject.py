@@ -7,7 +7,7 @@ a reason or a question. A memory that says only "she" is not found.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import Any
@@ -187,7 +187,7 @@ def _subject(index: Index, name_or_id: str) -> Subject:
 
 def _pattern(name: str) -> re.Pattern[str]:
     """Finds a name as whole words; one that is an ordinary word too ("Rose") only as it is written."""
-    flags = re.NOFLAG if is_common_word(name.lower()) else re.IGNORECASE
+    flags = 0 if is_common_word(name.lower()) else re.IGNORECASE
     return re.compile(rf"(?<!\w){re.escape(strip_accents(name))}(?!\w)", flags)
 
 
@@ -241,7 +241,7 @@ def _edge_positions(engine: Engine, index: Index, found: SubjectEntries) -> dict
     return {id_: sorted({*index.relations.positions_of_edge(id_), *index.links.positions_of_edge(id_)}) for id_ in ids}
 
 
-def _hashes_of_entity(index: Index, entries: Iterable[Entry], found: SubjectEntries, rows: set[int]) -> set[bytes]:
+def _hashes_of_entity(index: Index, entries: Iterable[Entry], found: SubjectEntries, rows: Set[int]) -> set[bytes]:
     """The hashes of the embedded names and descriptions of the subject, as far as no other memory needs them."""
     with index.lock:
         changed = (entry for entry in entries if isinstance(entry.event, _ENTITY_EVENTS))
