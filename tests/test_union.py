@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,12 +47,13 @@ def texts(recall: Any) -> list[str]:
 # One list
 
 
-def test_each_hit_names_its_space(ana: Space, team: Space) -> None:
+def test_each_hit_names_its_space(ana: Space, team: Space, tmp_path: Path) -> None:
     """By its full name, or by the one that the union gives it."""
     found = remanence.union(ana, team).recall("What is the staging server called?")
     assert (found[0].memory.text, found[0].space, found.receipt) == (HERON, team.name, None)
     assert {hit.space for hit in found} == {ana.name, team.name}
     assert "(in default/team)" in found.explain()
+    assert "default/team: The staging" in Path(found.show().save(tmp_path / "signals.svg")).read_text("utf-8")
 
     named = remanence.union(mine=ana, ours=team).recall("What is the staging server called?")
     assert [hit.space for hit in named if hit.memory.text == HERON] == ["ours"]
@@ -288,8 +290,10 @@ def test_what_others_hold_changes_nothing(ana: Space, team: Space, space: Space)
     before = outcome(union)
     secret = space.child("users", "bob").add("Bob's staging server zebra is allergic to shellfish in May 2026.")
     space.add("The zebra server of everybody."), team.child("inner").add("The zebra server is inner.")
+    listed, numbers = team.spaces(), team.admin.stats()
     team.proposals.add(secret, by="bob")
     assert outcome(union) == before
+    assert (team.spaces(), team.admin.stats().children) == (listed, numbers.children)
     assert not any("zebra" in part for part in outcome(union))
 
 

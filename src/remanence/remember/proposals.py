@@ -67,6 +67,11 @@ def proposals_space(space: str) -> str:
     return f"{space}/%proposals"
 
 
+def is_proposals_space(name: str) -> bool:
+    """Whether a space has proposals, which no list of spaces shows."""
+    return name.endswith("/%proposals")
+
+
 def propose(
     engine: Engine, space: str, fields: Mapping[str, Any], origin: tuple[str, str], by: str | None, note: str | None
 ) -> Proposal:

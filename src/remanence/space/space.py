@@ -404,7 +404,7 @@ class Space(MemoryRevision):
             ...     space.spaces()
             ['default/users/bob']
         """
-        return self.admin._space_names()
+        return self.admin._listed_space_names()
 
     aspaces = in_thread(spaces)
 
