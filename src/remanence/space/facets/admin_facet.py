@@ -181,7 +181,7 @@ class AdminView(Facet):
             return len(index.vectors.sync.missing_vectors)
 
     def _listed_space_names(self) -> list[str]:
-        """The same without those of proposals."""
+        """The names of this space and of those below it, without those of proposals."""
         return [name for name in self._space_names() if not is_proposals_space(name)]
 
     def _space_names(self) -> list[str]:
