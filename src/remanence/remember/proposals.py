@@ -105,7 +105,7 @@ def list_proposals(engine: Engine, space: str, status: str | None) -> list[Propo
 
 
 def approve(engine: Engine, space: str, proposal_id: str, by: str | None) -> Memory:
-    """Store what was proposed as a memory of the space, with its origin. Of two approvals the first one counts."""
+    """Store what was proposed as a memory of the space, with its origin."""
     proposal, memory = _open_proposal(engine, space, proposal_id)
     origin = {"space": proposal.space, "memory": proposal.memory, "proposed_by": proposal.by, "approved_by": by}
     fields = {

@@ -73,8 +73,8 @@ class SubjectEntries:
     """The positions of recorded recalls whose question names it, by receipt."""
     entities: dict[str, list[int]] = field(default_factory=dict)
     """The positions of the entries that name it as an entity, by the id of the entity."""
-    stays: dict[int, str] = field(default_factory=dict)
-    """What cannot be erased by itself, by its position."""
+    others: list[Entry] = field(default_factory=list)
+    """Other entries that name it, such as the reason of a forgetting. They go only with what they are about."""
 
     def read(self, index: Index, entries: Iterable[Entry]) -> None:
         """Look at more entries. Needs the lock of the index."""
@@ -104,7 +104,16 @@ class SubjectEntries:
             if any(map(subject.is_in, texts_of(event))):
                 self.recalls.setdefault(event.receipt, []).append(entry.position)
         elif any(map(subject.is_in, texts_of(event))):
-            self.stays[entry.position] = f"entry {entry.position} ({entry.kind} {entry.subject}) names it"
+            self.others.append(entry)
+
+    def stays(self) -> list[str]:
+        """What names it and is not erased, in words."""
+        gone = self.reasons.keys() | self.edges.keys() | self.entities.keys()
+        return [
+            f"entry {each.position} ({each.kind} {each.subject}) names it"
+            for each in self.others
+            if each.subject not in gone
+        ]
 
 
 def find_subject(engine: Engine, space: str, name_or_id: str) -> SubjectEntries:

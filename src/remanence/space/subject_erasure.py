@@ -110,7 +110,7 @@ def erase_about(
             for id_, version in versions.items()
             if version is not None
         ]
-    stays = [item for entries in found.values() for item in entries.stays.values()]
+    stays = [item for entries in found.values() for item in entries.stays()]
     stays += [f"{pluralize(left_out, 'space')} below this one were not searched"] if left_out else []
     profile = _profile(engine, space) if dry_run and memories else None
     ids = {memory.id for memory in memories}

@@ -41,7 +41,7 @@ class Proposals(Facet):
             The proposal. Of a memory that was offered before, in the same words, the one there is.
 
         Raises:
-            InvalidInput: It is no memory, or one of this space.
+            InvalidInput: It is no memory.
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"{memory!r} is no memory. Give what space.get(id) or hit.memory has.")
