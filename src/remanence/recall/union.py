@@ -16,7 +16,7 @@ from remanence.index.times import Times
 from remanence.index.words.bm25 import GrowingBM25
 from remanence.index.words.words import K1, NEXT_TURN_SHARE, B, Words
 from remanence.recall.answer import Recall
-from remanence.recall.hits import rank_rules_lower
+from remanence.recall.hits import insert_rules, split_rules
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.reading import ReadingResult, read_hits
 from remanence.recall.validity.other_times import DEMOTION_FACTOR
@@ -79,7 +79,9 @@ def read_union(joined: Recall, asked: ParsedQuestion, reader: Reader, now: datet
         deadline: When it has to be done, by `time.monotonic`.
     """
     seconds = None if deadline is None else deadline - time.monotonic()
-    result: ReadingResult = read_hits(joined.hits, joined.pinned, asked, now, reader, seconds)
+    found, by_rules = split_rules(joined.hits)
+    pinned = sum(hit not in by_rules for hit in joined.hits[: joined.pinned])
+    result: ReadingResult = read_hits(found, pinned, asked, now, reader, seconds)
     before = {_key(hit): hit for hit in joined}
     own_ids = {(hit.space, hit.memory.id) for hit in joined}
     hits = [
@@ -89,7 +91,7 @@ def read_union(joined: Recall, asked: ParsedQuestion, reader: Reader, now: datet
         for hit in result.hits
     ]
     return replace(
-        joined, hits=rank_rules_lower(hits), missing={**joined.missing, **result.missing}, confidence=result.confidence
+        joined, hits=insert_rules(hits, by_rules), missing={**joined.missing, **result.missing}, confidence=result.confidence
     )
 
 

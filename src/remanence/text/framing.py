@@ -145,6 +145,7 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False, score: bool = False) -> str
         "space": hit.space,
         "source": memory.source,
         "trust": memory.trust if memory.trust < 1 else None,
+        "written": "by rules" if hit.by_rules else None,
         "holds": None if hit.current else "no longer",
         "replaced": _replacement(hit),
         # What it answers, where it is not understood alone.
