@@ -91,7 +91,10 @@ def read_union(joined: Recall, asked: ParsedQuestion, reader: Reader, now: datet
         for hit in result.hits
     ]
     return replace(
-        joined, hits=insert_rules(hits, by_rules), missing={**joined.missing, **result.missing}, confidence=result.confidence
+        joined,
+        hits=insert_rules(hits, by_rules),
+        missing={**joined.missing, **result.missing},
+        confidence=result.confidence,
     )
 
 
