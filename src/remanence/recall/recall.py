@@ -100,7 +100,8 @@ def recall_from_index(
     with index.lock:
         context = build_context(index, request, parsed, speakers, embedding, include_superseded=include_superseded)
         rankings = rank_by_signals(context, embedding.error)
-        fused = adjust_scores(index, fuse(rankings, request.weights or index.signal_weights), request.now)
+        weights = request.weights or index.signal_weights
+        fused = adjust_scores(index, fuse(rankings, weights), request.now)
         ranked, history = rank_by_claims(context, fused, count)
         ranked = ranked.first(count)
         found = build_hits(context, ranked)
@@ -123,4 +124,10 @@ def recall_from_index(
         history=history,
         position=request.position,
         confidence=result.confidence,
+        scales={
+            ranking.signal: ranking.scale._replace(weight=weights.get(ranking.signal, 0.0))
+            for ranking in rankings
+            if ranking.has_searched
+        },
+        pinned=len(ranked.pinned_rows),
     )

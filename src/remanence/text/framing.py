@@ -142,6 +142,7 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False, score: bool = False) -> str
         "when": str(memory.valid) if memory.valid.has_bound and memory.valid.start != turn_time else None,
         # `SELF` is the user; a model would take the word "me" for itself.
         "by": "user" if speaker == SELF else speaker,
+        "space": hit.space,
         "source": memory.source,
         "trust": memory.trust if memory.trust < 1 else None,
         "written": "by rules" if hit.by_rules else None,
