@@ -147,7 +147,7 @@ class Recall(Sequence[Hit]):
         """The hits as dicts of JSON types.
 
         Returns:
-            One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context,
+            One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context, holds,
             memory and evidence.
         """
         return [
@@ -159,6 +159,7 @@ class Recall(Sequence[Hit]):
                 "found_in": list(hit.found_in),
                 "by": hit.by,
                 "context": hit.context,
+                "holds": None if hit.holds is None else round(hit.holds, 3),
                 "memory": memory_dict(hit.memory),
                 "evidence": [
                     {

@@ -184,6 +184,8 @@ class Hit:
         found_in: The ids of the texts in which `remember` found it, if it is a fact.
         by: The extractor that wrote it, if it is a fact: "rules" for one that an earlier release wrote by rule.
         context: The turn before it, with its speaker, if it is a chat turn that is not understood alone.
+        holds: How likely what it says still holds at the moment of the question, from 0 to 1: by its age, what it is
+            about, and what a reader says of later ones. 0 if it was replaced or is over. None without a recall.
     """
 
     memory: Memory
@@ -196,6 +198,7 @@ class Hit:
     found_in: tuple[str, ...] = ()
     by: str | None = None
     context: str = ""
+    holds: float | None = None
 
     def __str__(self) -> str:
         speaker = self.memory.turn.speaker if self.memory.turn is not None else None
