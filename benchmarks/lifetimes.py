@@ -33,7 +33,7 @@ from remanence.models.lifetimes import expected_ends, matters_of, pace_of_spaces
 from remanence.schema.notebook_pictures import svg_document, text_element
 from remanence.upkeep.steps.decay_picture import COLORS, MARGIN
 
-_ASKED = 3
+_ASKED = 2
 """How many facts are asked for after each session."""
 _HALF_LIFE = 365
 """The fixed half-life in days that has the best Brier score on chats b, of those in `_HALF_LIVES`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -19,8 +20,11 @@ from remanence.models.lifetimes import (
     pace_of_spaces,
     pace_of_topic,
 )
+from remanence.models.readers import SmallReader
 from remanence.recall.validity.lifetimes import paces_at
 from remanence.schema import Hit
+from remanence.service.endpoints.upkeep_operations import review
+from remanence.service.noun_forms import to_json
 from remanence.testing import FakeClock
 from remanence.text.framing import MIN_LIKELY, frame
 
@@ -65,9 +69,7 @@ def test_nothing_becomes_likelier_with_age() -> None:
 
 def test_what_is_near_no_topic_has_the_pace_of_its_kind_of_thing() -> None:
     """A topic is named only where the vector is near to it."""
-    pets, nothing = matters_of(
-        sentence_embedder().embed(["We have two cats and a dog.", "The committee of the parish met."])
-    )
+    pets, nothing = matters_of(sentence_embedder().embed(["We have two cats and a dog.", "Mitochondria make ATP."]))
     assert (pets.topic, nothing.topic) == ("pet", "")
     assert nothing.pace > 0
 
@@ -131,16 +133,17 @@ def test_an_end_makes_the_pace_faster_and_time_without_one_slower() -> None:
     assert Pace(2, 2).after(30, 10).survival(0.1) < Pace(2, 2).survival(0.1)
 
 
-def test_the_reader_moves_the_probability(clock: FakeClock) -> None:
+def test_the_reader_moves_the_probability() -> None:
     """A reader that says a later memory replaces it lowers it; what is certain stays so."""
     assert after_reading(0.8, 0.99) < 0.8
     assert after_reading(0.8, 0.01) > after_reading(0.8, 0.5) > after_reading(0.8, 0.99)
     assert (after_reading(1.0, 0.99), after_reading(0.0, 0.01)) == (1.0, 0.0)
     said = [
         ("we're renting a flat above the bakery in Graz", "2026-01-10"),
-        ("the boxes are unpacked, the house in Leibnitz is ours", "2026-04-20"),
+        ("the boxes are unpacked, the house in Leibnitz is ours", "2026-05-20"),
     ]
-    with remanence.open(None, clock=clock, embedder=SentenceEmbedder(), reader="small") as space:
+    clock = FakeClock("2026-05-25")
+    with remanence.open(None, clock=clock, embedder=SentenceEmbedder(), reader=SmallReader()) as space:
         for text, day in said:
             space.remember([{"role": "user", "content": text}], now=day)
         holds = {hit.memory.text: hit.holds for hit in space.recall("Where do I live?")}
@@ -172,8 +175,6 @@ def test_a_prompt_says_it_where_it_is_unlikely() -> None:
 
 def test_the_json_forms_have_it(told: remanence.Space) -> None:
     """`to_dicts`, and what REST and MCP answer."""
-    from remanence.service.noun_forms import to_json
-
     told.add("Alice lives in Porto.")
     recall = told.recall("Alice", limit=1)
     assert recall.to_dicts()[0]["holds"] == to_json(recall[0])["holds"] == round(recall[0].holds, 3)
@@ -184,7 +185,7 @@ class TestReview:
 
     @pytest.fixture
     def told(self, clock: FakeClock) -> Iterator[remanence.Space]:
-        with remanence.open(None, clock=clock, embedder=SentenceEmbedder(), reader="small") as space:
+        with remanence.open(None, clock=clock, embedder=SentenceEmbedder(), reader=SmallReader()) as space:
             for text, day in [
                 ("my sister Iva was born on 3 June 1990", "2024-05-01"),
                 ("I'm training for a half marathon with the club on Tuesdays", "2025-06-01"),
@@ -228,6 +229,16 @@ class TestReview:
             told.upkeep.review(below=2)
         with pytest.raises(remanence.InvalidInput, match="limit"):
             told.upkeep.review(limit=0)
+
+    def test_it_is_an_operation_of_the_service(self, told: remanence.Space) -> None:
+        """REST, the client and MCP have it by the same declaration."""
+        answer = json.loads(review.json(told, review.request(limit=1, below=0.9, now="2032-01-01")))
+        item = answer["items"][0]
+        assert len(answer["items"]) == 1
+        assert answer["left_out"] > 0
+        assert item["memory"]["text"]
+        assert 0 < item["holds"] < 0.9
+        assert set(item) == {"memory", "topic", "since", "holds", "uses"}
 
     def test_the_command_prints_the_table(self, home: Path, run) -> None:
         """`remanence review` is `space.upkeep.review()`."""

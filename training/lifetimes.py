@@ -102,8 +102,8 @@ def main() -> None:
     texts = {fact.text: place for place, fact in enumerate(facts)}
     paces = classes @ curves.classes + curves.topics[nearest]
     for text, place in texts.items():
-        kinds[classify_turn(text).kind].append(paces[place])
-    bias, weight = learn_reader(curves, names, places)
+        kinds[classify_turn(text, _VECTORS[text]).kind].append(paces[place])
+    bias, slope = learn_reader(curves, places)
     stored = {
         "ages": AGES,
         "rates": np.exp(curves.rates).round(4).tolist(),
@@ -118,7 +118,7 @@ def main() -> None:
         },
         "kinds": {kind: round(float(np.exp(np.mean(found))), 4) for kind, found in sorted(kinds.items())},
         "spread": {"space": space, "topic": topic},
-        "reader": {"bias": round(bias, 4), "weight": round(weight, 4)},
+        "reader": {"bias": round(bias, 4), "weight": round(slope, 4)},
     }
     CURVES.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
@@ -265,7 +265,7 @@ def spread(groups: NDArray[np.intp], ended: Array, expected: Array) -> float:
     return max(_SPREADS, key=likelihood)
 
 
-def learn_reader(curves: Curves, names: Sequence[str], places: Array) -> tuple[float, float]:
+def learn_reader(curves: Curves, places: Array) -> tuple[float, float]:
     """The bias and the weight of the log odds of `replaced` in the log odds that a fact has ended, beside those by its
     age."""
     rows = list(readings(curves, places))
