@@ -29,7 +29,7 @@ from benchmarks.profile import read
 
 import remanence
 from remanence.models.embedders import sentence_embedder
-from remanence.models.lifetimes import expected_ends, matters_of, pace_of_spaces, pace_of_topic
+from remanence.models.lifetimes import matters_of, pace_of_spaces, pace_of_topic, survival
 from remanence.schema.notebook_pictures import svg_document, text_element
 from remanence.upkeep.steps.decay_picture import COLORS, MARGIN
 
@@ -41,7 +41,6 @@ _HALF_LIVES = (30, 60, 90, 120, 180, 270, 365, 545, 730, 1_460)
 _EXAMPLES = (
     "my mood is awful today, everything annoys me",
     "I have a dentist appointment on Thursday",
-    "we deploy version 2.3 of the billing service",
     "I'm eating low carb at the moment",
     "my phone number is 555 0148",
     "I work as a nurse at the county hospital",
@@ -183,10 +182,7 @@ def figure() -> str:
     body += [text_element(MARGIN - 6, top + 4 + (1 - part) * height, f"{part:g}", "faint") for part in (0, 0.5, 1)]
     for row, matter in enumerate(matters_of(sentence_embedder().embed(_EXAMPLES))):
         points = (
-            (
-                left + step / 120 * width,
-                top + (1 - pace.survival(expected_ends(matter, step / 120 * years * 365))) * height,
-            )
+            (left + step / 120 * width, top + (1 - survival(matter, step / 120 * years * 365, pace)) * height)
             for step in range(121)
         )
         path, y = "L".join(f"{x:.1f} {y:.1f}" for x, y in points), bottom + 46 + 20 * row

@@ -10,9 +10,8 @@ count as one end each, or as twenty years without one. They are what is known of
 in chats of a year, such as birthdays.
 
 A Poisson regression of the ends on the age, what kind of thing the text tells (`turn_classes`), and the nearest matter,
-with penalties. How much people and matters differ beyond that is the spread. The reader's factor is learned on every
-second person of chats b: facts are asked for at later sessions, and what the reader says of their turn is compared with
-whether they had ended.
+with penalties. The reader's factor is learned on every second person of chats b: facts are asked for at later sessions,
+and what the reader says of their turn is compared with whether they had ended.
 """
 
 from __future__ import annotations
@@ -47,7 +46,9 @@ _YEARS_WITHOUT_END = 20.0
 _WEIGHT_OF_USUAL = 1.5
 """How much a sentence of training/durations counts. With less, birthdays fade in a year, as turns near them tell other
 things that end; with more, the chats hardly count."""
-_SPREADS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 40.0)
+_SPREAD = {"space": 4.0, "topic": 8.0}
+"""How alike the paces of spaces are, and those of a topic in a space: the shapes of their Gamma distributions. Assumed:
+half and twice the usual pace are common. The chats cannot tell, as they were written with about as many ends each."""
 _MIN_DAYS = 0.02
 _ASKED = 4
 """How many facts are asked for after each session, to learn what the reader's word is worth."""
@@ -87,17 +88,10 @@ def main() -> None:
         check(facts, places)
         return
     np.savez_compressed(TOPICS, names=np.array(names), vectors=np.rint(127 * places).astype(np.int8))
-    curves = learn(facts, places)
+    curves = at_level_of_chats(learn(facts, places), places)
     classes, nearest = features(facts, places)
-    expected = expected_ends(curves, facts, classes, nearest)
     weight = np.array([fact.weight for fact in facts])
-    expected, ended = weight * expected, weight * [fact.has_ended for fact in facts]
-    people = np.unique([fact.who for fact in facts], return_inverse=True)[1]
-    space = spread(people, ended, expected)
-    factors = np.array(
-        [(space + ended[people == one].sum()) / (space + expected[people == one].sum()) for one in people]
-    )
-    topic = spread(people * (len(places) + 1) + nearest, ended, expected * factors)
+    ended = weight * [fact.has_ended for fact in facts]
     kinds = defaultdict(list)
     texts = {fact.text: place for place, fact in enumerate(facts)}
     paces = classes @ curves.classes + curves.topics[nearest]
@@ -117,7 +111,7 @@ def main() -> None:
             for place, name in enumerate(names)
         },
         "kinds": {kind: round(float(np.exp(np.mean(found))), 4) for kind, found in sorted(kinds.items())},
-        "spread": {"space": space, "topic": topic},
+        "spread": _SPREAD,
         "reader": {"bias": round(bias, 4), "weight": round(slope, 4)},
     }
     CURVES.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
@@ -240,29 +234,18 @@ def learn(facts: Sequence[Fact], places: Array) -> Curves:
     return Curves(weights[:parts], of_classes, np.r_[of_topics, 0.0])
 
 
+def at_level_of_chats(curves: Curves, places: Array) -> Curves:
+    """The same curves with as many ends as the chats have: in these all facts are marked, and what ends them."""
+    facts = [fact for name in ("a", "b") for fact in facts_of(CHATS / f"{name}.jsonl")]
+    level = sum(fact.has_ended for fact in facts) / expected_ends(curves, facts, *features(facts, places)).sum()
+    return curves._replace(rates=curves.rates + math.log(level))
+
+
 def expected_ends(curves: Curves, facts: Sequence[Fact], classes: Array, nearest: NDArray[np.intp]) -> Array:
     """How many ends of each fact are expected in the time in which it was watched."""
     by_age = exposures(np.array([fact.days for fact in facts])) @ np.exp(curves.rates)
     found: Array = by_age * np.exp(classes @ curves.classes + curves.topics[nearest])
     return found
-
-
-def spread(groups: NDArray[np.intp], ended: Array, expected: Array) -> float:
-    """The shape of the Gamma distribution from which the factors of the groups most probably come; a larger one means
-    that groups differ less."""
-    counts = zip(np.bincount(groups, ended), np.bincount(groups, expected), strict=True)
-    pairs = [(round(count), mean) for count, mean in counts if mean > 0]
-
-    def likelihood(shape: float) -> float:
-        return sum(
-            math.lgamma(shape + count)
-            - math.lgamma(shape)
-            + shape * math.log(shape / (shape + mean))
-            + count * math.log(mean / (shape + mean))
-            for count, mean in pairs
-        )
-
-    return max(_SPREADS, key=likelihood)
 
 
 def learn_reader(curves: Curves, places: Array) -> tuple[float, float]:

@@ -36,6 +36,11 @@ MAX_LOG_ODDS = 4.0
 MIN_NEARNESS = 0.6
 """A memory whose vector is less near than this (cosine) to every matter is of none that is known."""
 
+_OTHER = 0.1
+"""How often a text is about something else than the topic it is nearest to, or about more: then it ends at the usual
+pace. With 0.1 to 0.4 the ends in the chats that were learned from are more probable than with 0; 0.1 keeps most of what
+is durable."""
+
 
 class Matter(NamedTuple):
     """What a memory is about, as far as it says how long it holds."""
@@ -102,11 +107,25 @@ def matter_of_kind(kind: MemoryKind) -> Matter:
 
 def expected_ends(matter: Matter, days: float) -> float:
     """How often such a memory is expected to end within these days of its age: 0.5 leaves 61% that hold."""
-    curves, years = _curves(), 0.0
+    return matter.pace * _usual_ends(days)
+
+
+def survival(matter: Matter, days: float, pace: Pace) -> float:
+    """The probability that such a memory still holds at an age, in a space with this pace.
+
+    >>> survival(Matter("birthday", 0.1), 365, Pace(4, 4)) > survival(Matter("deadline", 8), 365, Pace(4, 4))
+    True
+    """
+    usual = _usual_ends(days)
+    return (1 - _OTHER) * pace.survival(matter.pace * usual) + _OTHER * pace.survival(usual)
+
+
+def _usual_ends(days: float) -> float:
+    curves, ends = _curves(), 0.0
     for rate, begin, end in zip(curves.rates, (0.0, *curves.ages), (*curves.ages, math.inf), strict=True):
         if days > begin:
-            years += rate * (min(days, end) - begin)
-    return matter.pace * years / DAYS_PER_YEAR
+            ends += rate * (min(days, end) - begin)
+    return ends / DAYS_PER_YEAR
 
 
 def pace_of_spaces() -> Pace:

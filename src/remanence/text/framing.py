@@ -160,7 +160,7 @@ def _still(hit: Hit) -> str | None:
     """Whether what a hit says still holds, where that is not likely: its day stands beside it."""
     if not hit.current:
         return "no longer"
-    return None if hit.holds is None or hit.holds >= MIN_LIKELY else f"{hit.holds:.1f} likely still so"
+    return None if hit.holds is None or hit.holds >= MIN_LIKELY else f"{max(hit.holds, 0.01):.1g} likely still so"
 
 
 def _replacement(hit: Hit) -> str | None:

@@ -30,6 +30,7 @@ from remanence.models.lifetimes import (
     matters_of,
     pace_of_spaces,
     pace_of_topic,
+    survival,
 )
 from remanence.recall.validity.superseded import isolated_mask, replacement_row, unsuperseded_mask
 from remanence.schema import Hit, Memory, Snapshot
@@ -78,7 +79,7 @@ def holding(memories: Sequence[Memory], index: Index, snapshot: Snapshot) -> lis
         return []
     paces, now = paces_at(index, snapshot), snapshot.now
     return [
-        paces.of(matter.topic).survival(expected_ends(matter, _days(began(memory), now)))
+        survival(matter, _days(began(memory), now), paces.of(matter.topic))
         for memory, matter in zip(memories, matters(index, memories), strict=True)
     ]
 
