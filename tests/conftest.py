@@ -19,7 +19,6 @@ import remanence
 from examples import examples
 from postgres_server import Server, shared_server
 from remanence.testing import FakeClock, HashingEmbedder
-from remote import connected
 
 # Tests of the signals ask without a reader and by a table of word vectors; those of the models name them.
 os.environ.setdefault("REMANENCE_READER", "none")
@@ -64,6 +63,8 @@ def as_asked(space: remanence.Space, request: pytest.FixtureRequest) -> Iterator
     if getattr(request, "param", "here") == "here":
         yield space
         return
+    from remote import connected  # here, as it takes a second to load FastAPI, and most files need none
+
     with connected(space) as remote:
         yield remote
 
@@ -132,10 +133,9 @@ def space(clock: FakeClock, request: pytest.FixtureRequest) -> Iterator[remanenc
 
 
 @pytest.fixture
-def at_once(request: pytest.FixtureRequest) -> int:
-    """How many users there are at the same time: fifty, and fifteen over a connection, where each costs more."""
-    call = getattr(request.node, "callspec", None)
-    return 15 if call is not None and call.params.get("space") == "server" else 50
+def at_once() -> int:
+    """How many users there are at the same time: about as many as asyncio starts threads for."""
+    return 12
 
 
 @pytest.fixture

@@ -405,11 +405,11 @@ def test_no_text_makes_it_fail(text: str) -> None:
 )  # fmt: skip
 def test_no_text_takes_long(unit: str) -> None:
     """The time grows with the text, whatever it is made of."""
-    text = unit * (200_000 // len(unit))
+    text = unit * (50_000 // len(unit))
     start = time.process_time()
     RuleExtractor().extract(text, now=NOW)
 
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 1.25
 
 
 def test_threads_share_an_extractor() -> None:

@@ -162,7 +162,7 @@ def test_an_interrupted_add_leaves_a_ledger_and_an_index_that_work(location: str
         with InterruptAt() as counted:
             space.add("Boat 1 lies in the harbour with Ana.")
         stored = 2
-        for number in range(1, counted.calls, max(1, counted.calls // examples(40))):
+        for number in range(1, counted.calls, max(1, counted.calls // examples(20))):
             with suppress(KeyboardInterrupt), InterruptAt(number):
                 space.add(f"Boat {number} lies in the harbour with Ana.")
             space.add(f"Boat {number} is back.")

@@ -40,16 +40,17 @@ def _frame(text: str) -> str:
     return frame([Hit(Memory("m1", "default", text), 1.0)])
 
 
-@pytest.mark.parametrize("char", INVISIBLE, ids=ascii)
-def test_invisible_characters_do_not_reach_a_prompt(space: Space, char: str) -> None:
+def test_invisible_characters_do_not_reach_a_prompt(space: Space) -> None:
     """Between Latin letters none of them is part of a word."""
-    space.add(f"I live in Por{char}to.", importance=0.9)
+    text = f"I live in {', '.join(f'Por{char}to' for char in INVISIBLE)}."
+    space.add(text, importance=0.9)
     found = space.recall("Where do I live?")
 
     assert found
-    for prompt in (frame(found), str(found), str(space.profile()), json_lines([{"text": f"Por{char}to"}])):
-        assert char not in prompt
-    assert json.loads(frame(found).splitlines()[2])["text"] == f"I live in Por{char}to."
+    for prompt in (frame(found), str(found), str(space.profile()), json_lines([{"text": text}])):
+        assert "Por" in prompt
+        assert not set(INVISIBLE) & set(prompt)
+    assert json.loads(frame(found).splitlines()[2])["text"] == text
 
 
 @pytest.mark.parametrize("text", WRITTEN_WITH_JOINERS, ids=ascii)

@@ -376,7 +376,7 @@ def test_the_measurement_notices_quadratic_time() -> None:
 
 @pytest.mark.parametrize("name", PATHS)
 @given(text=st.one_of(st.text(), pieces, st.text(alphabet="0123456789-/:., ")))
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 def test_only_our_errors_are_raised(name: str, text: str) -> None:
     """Whatever somebody types."""
     with suppress(RemanenceError):
@@ -384,7 +384,7 @@ def test_only_our_errors_are_raised(name: str, text: str) -> None:
 
 
 @given(texts=st.lists(st.one_of(st.text(max_size=60), pieces), min_size=1, max_size=4), question=st.text(max_size=60))
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 def test_a_space_raises_only_our_errors(texts: list[str], question: str) -> None:
     """On the way in and on the way out."""
     with remanence.open(None, embedder=HashingEmbedder(), worker=False) as space:

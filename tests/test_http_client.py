@@ -350,6 +350,19 @@ def test_https_directly_and_through_a_proxy(
     next(running, None)
 
 
+def test_only_tls_reads_the_certificates(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are some hundred, and a server on this machine needs none."""
+    read: list[str] = []
+    monkeypatch.setattr(
+        ssl, "create_default_context", lambda: read.append("") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    )
+    remanence.connect(server.url).close()
+    assert not read
+    with pytest.raises(LedgerUnavailable):
+        remanence.connect(server.url.replace("http:", "HTTPS:"), timeout=1)
+    assert read
+
+
 def _certificate(path: Path) -> Path:
     """A key and a certificate for 127.0.0.1, signed by itself."""
     key = ec.generate_private_key(ec.SECP256R1())

@@ -246,7 +246,7 @@ def test_any_story_reads_as_in_the_implementation_of_anthropic(space: remanence.
     theirs, ours, dice = memory.BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryFiles(space), random.Random(7)
     paths = ["/memories/a.md", "/memories/b.md", "/memories/d/c.md", "/memories/d/e.md", "/memories/d"]
     outcomes = set[str]()
-    for step in range(400):
+    for step in range(250):
         command = _some_command(dice, paths)
         expected, found = _outcome(lambda: theirs.call(command)), _outcome(lambda: ours.run(command))  # noqa: B023
         assert found == expected, (step, command)

@@ -14,6 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import remanence
+from examples import examples
 from remanence import Memory, Space
 from remanence.models.readers import SmallReader
 from remanence.ports import ListReading, ReaderLine
@@ -389,7 +390,7 @@ def test_a_new_memory_is_read_with_the_two_that_it_is_nearest_to(clock: FakeCloc
     assert "Nuts are stored in the shed." in {question for question, _, _ in reader.calls}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(examples(2)))
 def test_a_profile_that_was_kept_up_is_that_made_from_scratch(seed: int, home: Path, clock: FakeClock) -> None:
     """Whatever was told out of order, forgotten, said again or replaced in between."""
     chance = random.Random(seed)

@@ -57,7 +57,7 @@ SPAN = st.builds(
 )
 # Lives are short and readable as they are; to shrink one takes minutes.
 quick = settings(
-    max_examples=examples(12),
+    max_examples=examples(8),
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],

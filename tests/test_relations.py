@@ -75,6 +75,7 @@ CLAIMS = st.lists(
 def values_on(day: int, claims: list[TimedClaim]) -> set[int]:
     """The values that hold on one day, worked out for that day alone."""
     claims = [claim for claim in claims if claim.effective_start < claim.effective_end]
+    claims = [claim for claim in claims if not any(_began_before_it_was_told(later, claim) for later in claims)]
     active = sorted((c for c in claims if c.effective_start <= day < c.end), key=lambda c: -c.effective_start)
     top = [c for c in active if c.effective_start == active[0].effective_start]
     if len({c.value for c in top}) == 1:
@@ -87,6 +88,14 @@ def values_on(day: int, claims: list[TimedClaim]) -> set[int]:
         if a.value != b.value and a.number < b.number and classify_disagreement(a, b) == "correction"
     }
     return {c.value for c in top if c.number not in corrected and day < c.ended_at}
+
+
+def _began_before_it_was_told(later: TimedClaim, claim: TimedClaim) -> bool:
+    """A claim told later that began, by its own words, before this one without a start was told."""
+    in_order = OPEN_START < later.start < claim.recorded_at < later.recorded_at
+    both_held = later.recorded_at < min(claim.effective_end, later.effective_end)
+    is_open = claim.start in (OPEN_START, claim.recorded_at)
+    return in_order and both_held and is_open and later.number > claim.number and later.value != claim.value
 
 
 @given(CLAIMS)

@@ -799,11 +799,11 @@ class Running:
             return False
 
 
-def wait_for(condition: Any, seconds: float = 30.0) -> None:
+def wait_for(condition: Any, seconds: float = 30.0, *, pause: float = 0.05) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
+        time.sleep(pause)
 
 
 def test_a_job_that_never_ends_holds_nobody_up_and_is_given_up(tmp_path: Path) -> None:
@@ -823,7 +823,7 @@ def test_a_job_that_never_ends_holds_nobody_up_and_is_given_up(tmp_path: Path) -
 
             wait_for(lambda: statuses()[0] == "running")
             assert client.get("/healthz").status_code == 200
-            wait_for(lambda: statuses() == ["given up", "given up", "done"], seconds=60)
+            wait_for(lambda: statuses() == ["given up", "given up", "done"], seconds=60, pause=0.5)
             problems = [client.get(f"{BASE}/jobs/{job}").json()["problem"] for job in jobs]
     finally:
         running.process.send_signal(signal.SIGTERM)
@@ -837,12 +837,12 @@ def test_a_job_that_never_ends_holds_nobody_up_and_is_given_up(tmp_path: Path) -
 
 
 _HOSTILE = """
-import os, re
+import ctypes, os
 import remanence
 
 def model(prompt: str) -> str:
     if "Loop for ever" in prompt:
-        re.match(r"(a+)+$", "a" * 60 + "b")
+        ctypes.PyDLL(None).sleep(600)  # with the lock of the interpreter, as a pattern that runs away
     if "Die at once" in prompt:
         os._exit(1)
     return '{"facts": []}'

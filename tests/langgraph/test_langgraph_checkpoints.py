@@ -491,7 +491,7 @@ async def test_async_nodes_are_followed_as_well(space: remanence.Space) -> None:
 
 
 @pytest.mark.run_config
-async def test_fifty_threads_at_once_keep_their_branches_apart(space: remanence.Space) -> None:
+async def test_many_threads_at_once_keep_their_branches_apart(space: remanence.Space, at_once: int) -> None:
     """Each forks its own past while all the others run."""
     saver = InMemorySaver()
     store = RemanenceStore(space, checkpointer=saver)
@@ -514,8 +514,8 @@ async def test_fifty_threads_at_once_keep_their_branches_apart(space: remanence.
         forked = await app.ainvoke({"say": f"{name}:3"}, first)
         return [second["before"], forked["before"]]
 
-    lives = await asyncio.gather(*(life(f"n{number}") for number in range(50)))
-    assert lives == [[f"n{number}:1", f"n{number}:1"] for number in range(50)]
+    lives = await asyncio.gather(*(life(f"n{number}") for number in range(at_once)))
+    assert lives == [[f"n{number}:1", f"n{number}:1"] for number in range(at_once)]
 
 
 def test_work_in_the_background_stays_where_it_was_begun(

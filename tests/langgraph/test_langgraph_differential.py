@@ -42,7 +42,7 @@ def test_random_batches_answer_alike(
     ours = RemanenceStore(space)
     in_memory, sqlite = others
     compared = 0
-    for _ in range(200):
+    for _ in range(120):
         batch = [operation(dice) for _ in range(dice.randint(1, 20))]
         mine, theirs, third = ours.batch(batch), in_memory.batch(batch), sqlite.batch(batch)
         for op, one, two, three in zip(batch, mine, theirs, third, strict=True):

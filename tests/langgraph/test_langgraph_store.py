@@ -644,7 +644,7 @@ def test_many_threads_lose_nothing(store: RemanenceStore) -> None:
 
     def life(name: str) -> None:
         try:
-            for n in range(10):
+            for n in range(5):
                 store.put(("t", name), f"k{n}", {"text": f"note {n} of {name}"})
                 store.put(("t",), "shared", {"by": name})
                 assert store.get(("t", name), f"k{n}") is not None
@@ -660,7 +660,7 @@ def test_many_threads_lose_nothing(store: RemanenceStore) -> None:
         thread.join()
 
     assert failures == []
-    assert len(store.search(("t",), limit=1_000)) == 8 * 10 + 1
+    assert len(store.search(("t",), limit=1_000)) == 8 * 5 + 1
 
 
 ELSEWHERE = """

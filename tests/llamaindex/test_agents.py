@@ -227,7 +227,7 @@ async def test_a_context_is_restored_after_a_restart(home: Path) -> None:
     assert texts(memory.get_all()) == ["Hello.", "Good day.", "Who am I?", "You are Ana."]
 
 
-async def test_fifty_agents_at_once_each_hear_of_their_own_user(space: remanence.Space) -> None:
+async def test_many_agents_at_once_each_hear_of_their_own_user(space: remanence.Space, at_once: int) -> None:
     """One user's words never reach another's prompt."""
 
     async def chat(number: int) -> str:
@@ -238,10 +238,10 @@ async def test_fifty_agents_at_once_each_hear_of_their_own_user(space: remanence
         await FunctionAgent(llm=llm).run("What is my code?", memory=memory)
         return llm.prompt()
 
-    prompts = await asyncio.gather(*(chat(number) for number in range(50)))
+    prompts = await asyncio.gather(*(chat(number) for number in range(at_once)))
 
     for number, prompt in enumerate(prompts):
-        assert {n for n in range(50) if f"code{n:03}" in prompt} == {number}
+        assert {n for n in range(at_once) if f"code{n:03}" in prompt} == {number}
 
 
 async def test_an_agent_calls_the_tools(space: remanence.Space) -> None:

@@ -49,8 +49,8 @@ async def test_what_one_framework_remembered_the_other_recalls(space: remanence.
     assert "My instrument is the cello." in model.heard[-1]
 
 
-async def test_both_at_once_lose_nothing(space: remanence.Space) -> None:
-    """Twenty conversations of each, all at the same time."""
+async def test_both_at_once_lose_nothing(space: remanence.Space, at_once: int) -> None:
+    """Some conversations of each, all at the same time."""
 
     async def by_langchain(number: int) -> None:
         agent = langchain_agent(space, Lines(responses=[f"Aye {number}."]))
@@ -60,13 +60,13 @@ async def test_both_at_once_lose_nothing(space: remanence.Space) -> None:
         memory = RemanenceMemory(space, session_id=f"s{number}")
         await FunctionAgent(llm=Scripted(f"Yes {number}.")).run(f"LlamaIndex statement {number}.", memory=memory)
 
-    await asyncio.gather(*(say(number) for number in range(20) for say in (by_langchain, by_llamaindex)))
+    await asyncio.gather(*(say(number) for number in range(at_once) for say in (by_langchain, by_llamaindex)))
 
     texts = [memory.text for memory in space.memories()]
     expected = [
         f"{words} {number}."
         for words in ("LangChain statement", "Aye", "LlamaIndex statement", "Yes")
-        for number in range(20)
+        for number in range(at_once)
     ]
     assert sorted(texts) == sorted(expected)
 

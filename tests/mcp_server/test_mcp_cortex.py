@@ -346,7 +346,7 @@ async def test_numbers_of_the_graph_are_those_of_the_status(space: remanence.Spa
     ],
 )
 async def test_answers_fit_also_where_one_memory_is_long(space: remanence.Space, tool: str, arguments: Any) -> None:
-    space.add_many([f"Tea number {number} is green. " + "It is good. " * 2_000 for number in range(4)])
+    space.add_many([f"Tea number {number} is green. " + "It is good. " * 500 for number in range(4)])
     async with connected(space, tools="cortex") as mcp:
         for answer in ((await mcp.call(tool, **arguments, max_tokens=500)),):
             assert estimate_tokens(json.dumps(answer)) < 1_000

@@ -27,7 +27,7 @@ import numpy as np
 
 from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput, MissingExtra, RemanenceError
 from remanence.models.text_model import SHA256 as MODEL_SHA256
-from remanence.models.text_model import TextModel, check_tokenizers
+from remanence.models.text_model import TextModel, check_tokenizers, read_checked
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import Embedder, FastEmbedder
 from remanence.text.text import pluralize, truncate
@@ -343,8 +343,8 @@ class EmbeddingTable:
     def __init__(self, folder: Path) -> None:
         from tokenizers import Tokenizer
 
-        self.tokenizer = Tokenizer.from_str(_checked(folder, TOKENIZER).decode("utf-8"))
-        with np.load(BytesIO(_checked(folder, VECTORS))) as stored:
+        self.tokenizer = Tokenizer.from_str(read_checked(folder / TOKENIZER, SHA256).decode("utf-8"))
+        with np.load(BytesIO(read_checked(folder / VECTORS, SHA256))) as stored:
             self._vectors: Vector = stored["vectors"] * stored["scales"][:, None]
         # No piece crosses a space, so the pieces of frequent words can be cached.
         self._cached_pieces = lru_cache(maxsize=65_536)(self._pieces)
@@ -370,14 +370,3 @@ class EmbeddingTable:
 def load_table(folder: Path) -> EmbeddingTable:
     """Read once in a process; two threads may both read it at first, without harm."""
     return EmbeddingTable(folder)
-
-
-def _checked(folder: Path, file: str) -> bytes:
-    content = (folder / file).read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256[file]:
-        raise InvalidEmbedding(
-            f"{folder / file} is not the file of this release: its SHA-256 is {found}, not {SHA256[file]}. "
-            "Run: pip install --force-reinstall --no-deps remanence"
-        )
-    return content

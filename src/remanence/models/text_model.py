@@ -47,11 +47,11 @@ class WordPieces:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         tokenizers = _require("tokenizers")
-        self._tokenizer = tokenizers.Tokenizer.from_str(read_checked(folder, "tokenizer.json").decode("utf-8"))
+        self._tokenizer = tokenizers.Tokenizer.from_str(read_checked(folder / "tokenizer.json", SHA256).decode("utf-8"))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self.begin, self.end, self.moment = (self._tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
-        with np.load(BytesIO(read_checked(folder, "word_vectors.npz"))) as stored:
+        with np.load(BytesIO(read_checked(folder / "word_vectors.npz", SHA256))) as stored:
             self._vectors: NDArray[np.int8] = stored["vectors"]
             self._scales: NDArray[np.float32] = stored["scales"].astype(np.float32)
 
@@ -107,7 +107,9 @@ class TextModel:
         with self._lock:
             known = self._sessions.get(threads)
             if known is None:
-                known = self._sessions[threads] = start_session(read_checked(self._folder, self._file), threads)
+                known = self._sessions[threads] = start_session(
+                    read_checked(self._folder / self._file, SHA256), threads
+                )
             return known
 
 
@@ -163,17 +165,17 @@ def word_pieces(folder: Path = FOLDER) -> WordPieces:
     return WordPieces(folder)
 
 
-def read_checked(folder: Path, file: str) -> bytes:
-    """A file of this package, if it is as it was released.
+def read_checked(file: Path, digests: Mapping[str, str]) -> bytes:
+    """A file of this package, if it is as it was released. `digests` has the SHA-256 of each file, by its name.
 
     Raises:
         InvalidEmbedding: Its content is another one.
     """
-    content = (folder / file).read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256[file]:
+    content = file.read_bytes()
+    found, expected = hashlib.sha256(content).hexdigest(), digests[file.name]
+    if found != expected:
         raise InvalidEmbedding(
-            f"{folder / file} is not the file of this release: its SHA-256 is {found}, not {SHA256[file]}. "
+            f"{file} is not the file of this release: its SHA-256 is {found}, not {expected}. "
             "Run: pip install --force-reinstall --no-deps remanence"
         )
     return content

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 from urllib.parse import unquote
@@ -29,7 +28,6 @@ from remanence.models.readers import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.ports import Ledger, LockingLedger, Signal, VectorStores
 from remanence.remember.jobs import Worker
-from remanence.schema import UTC
 from remanence.space.space import Space
 from remanence.transfer.export_file import TransferReport
 from remanence.transfer.import_file import Importer
@@ -135,7 +133,7 @@ def open(
             opened,
             named or resolve_embedder(written_with(opened), timeout),
             *others,
-            clock=clock or _system_clock,
+            clock=clock,
             place=_place(location, cache, opened),
             signals=checked_signals,
             stores=stores,
@@ -235,7 +233,7 @@ def reembed(
     ledger = open_ledger(location)
     with close_on_error(ledger):
         place = _place(location, None, ledger)
-        engine = Engine(ledger, *models, clock=_system_clock, place=place, qdrant=shared, replace_embedder=True)
+        engine = Engine(ledger, *models, place=place, qdrant=shared, replace_embedder=True)
     try:
         with progress_bar(progress, "embedding") as report_progress:
             reembed_texts(engine, report_progress)
@@ -378,7 +376,3 @@ def _signals(signals: Sequence[Signal]) -> tuple[Signal, ...]:
             raise InvalidInput(f"two signals are called {signal.name!r}. Give each a name of its own.")
         names.add(signal.name)
     return tuple(signals)
-
-
-def _system_clock() -> datetime:
-    return datetime.now(UTC)

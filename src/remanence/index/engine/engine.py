@@ -29,7 +29,7 @@ from remanence.index.vectors.stores import LocalStores, SharedStores
 from remanence.index.vectors.stores.exact import ExactStore
 from remanence.ledger.codec import WRONG_TYPES
 from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStore, VectorStores
-from remanence.schema import Change, Entry, format_moment
+from remanence.schema import UTC, Change, Entry, format_moment
 from remanence.schema.version import __version__
 from remanence.text.temporal import has_numeric_date, use_date_order
 from remanence.text.text import TOKENIZER_VERSION, text_hash
@@ -67,7 +67,7 @@ class Engine:
         extractor: Extractor,
         reader: Reader | None,
         *,
-        clock: Clock,
+        clock: Clock | None = None,
         place: LedgerPlace,
         signals: Sequence[Signal] = (),
         stores: VectorStores | None = None,
@@ -121,7 +121,7 @@ class Engine:
         return (*SIGNALS, *(signal.name for signal in self.extra_signals))
 
     def now(self) -> datetime:
-        return as_utc(self._clock(), "the clock")
+        return datetime.now(UTC) if self._clock is None else as_utc(self._clock(), "the clock")
 
     @contextmanager
     def use_date_order_of(self, space: str, texts: Iterable[str]) -> Iterator[None]:

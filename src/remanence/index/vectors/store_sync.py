@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import ProjectionUnavailable
+from remanence.events import Remembered
+from remanence.index.arrays.columns import Column, split_bytes
+from remanence.text.text import text_hash
 
 if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore
     from remanence.ports.vector_ports import LoadVectors
 
-
-from collections.abc import Mapping, Sequence
-
-from remanence.events import Remembered
-from remanence.index.arrays.columns import Column, split_bytes
-from remanence.text.text import text_hash
+log = logging.getLogger(__name__)
 
 PASSAGE_BITS = 12
 """Bits of a point's number that are the number of the passage in its memory."""
 MAX_PASSAGES = 1 << PASSAGE_BITS
+BATCH = 4_096
+"""Points that are written at a time."""
+_MIN_RETRY_SECONDS = 1.0
+"""Seconds until a store that failed is asked again, at least; after a slow failure ten times as long as that took."""
+_FAST_FAILURE = 0.5
+"""A server that fails within this many seconds may be asked again by a caller; a slower one only in the background."""
+_PROBES = 3
+"""How many random vectors each one is compared with. With one, about two of a hundred changed ones are not noticed."""
+_TOLERANCE = 2e-3
+"""By how much a product of unit vectors, one of them in half precision, may differ."""
 
 
 class PointTable:
@@ -116,19 +124,6 @@ def passage_texts(version: Remembered | None) -> list[str]:
     if not version.passages:
         return [version.text]
     return [version.text[start:end] for start, end in version.passages if start < end]
-
-
-log = logging.getLogger(__name__)
-
-BATCH = 4_096
-"""Points that are written at a time."""
-_MIN_RETRY_SECONDS = 1.0
-"""Seconds until a store that failed is asked again, at least; after a slow failure ten times as long as that took."""
-_FAST_FAILURE = 0.5
-"""A server that fails within this many seconds may be asked again by a caller; a slower one only in the background."""
-_PROBES = 3
-"""With one, about two of a hundred changed vectors are not noticed."""
-_TOLERANCE = 2e-3  # of a product of unit vectors, one of them in half precision
 
 
 class StoreSync:
