@@ -10,8 +10,8 @@ count as one end each, or as twenty years without one. They are what is known of
 in chats of a year, such as birthdays.
 
 A Poisson regression of the ends on the age, what kind of thing the text tells (`turn_classes`), and the nearest matter,
-with penalties. The reader's factor is learned on every second person of chats b: facts are asked for at later sessions,
-and what the reader says of their turn is compared with whether they had ended.
+with penalties. The reader's factor is learned on every second person of chats b: facts are asked for at the
+time of a later session, and what the reader says of their turn is compared with whether they had ended by then.
 """
 
 from __future__ import annotations
@@ -276,38 +276,34 @@ class _Listening:
 
 
 def readings(curves: Curves, places: Array) -> Iterator[tuple[float, float, bool]]:
-    """For facts asked for after later sessions: the log odds by age alone that it has ended, those of the reader that
-    its turn is replaced, and whether it has ended."""
+    """For facts asked for at the time of a later session that is not told yet: the log odds by age alone that it has
+    ended by then, those of the reader that its turn is replaced, and whether it has ended."""
     chosen, reader = random.Random(1), _Listening()
     for record in read(CHATS / "b.jsonl")[::2]:
+        sessions = record["sessions"]
+        moments = [datetime.fromisoformat(session["at"]) for session in sessions]
+        ends: dict[str, int] = {}
+        for place, session in enumerate(sessions):
+            ends |= {fact: place for turn in session["turns"] for fact in turn.get("ends", ()) if fact not in ends}
+        born: dict[str, tuple[str, str, datetime]] = {}
         with remanence.open(None, worker=False, reader=reader) as space:
-            born: dict[str, tuple[str, str, datetime]] = {}
-            ended: set[str] = set()
-            for session in record["sessions"]:
-                at, earlier = datetime.fromisoformat(session["at"]), list(born)
-                turns = [
-                    {
-                        "role": turn["role"],
-                        "content": turn["text"],
-                        "time": session["at"],
-                        "conversation": session["at"],
-                    }
-                    for turn in session["turns"]
-                ]
-                space.add_turns(turns)
+            for place, session in enumerate(sessions[:-1]):
+                at = session["at"]
                 for turn in session["turns"]:
-                    ended.update(turn.get("ends", ()))
-                    born |= {fact["id"]: (turn["text"], fact["text"], at) for fact in turn.get("facts", ())}
-                for fact in chosen.sample(earlier, min(len(earlier), _ASKED)):
+                    said = {"role": turn["role"], "content": turn["text"]}
+                    space.add_turns([{**said, "time": at, "conversation": at}])
+                    born |= {fact["id"]: (turn["text"], fact["text"], moments[place]) for fact in turn.get("facts", ())}
+                for fact in chosen.sample(sorted(born), min(len(born), _ASKED)):
                     text, asked, told = born[fact]
-                    space.recall(asked, now=session["at"], limit=1)
+                    later = chosen.randrange(place + 1, len(sessions))
+                    space.recall(asked, now=moments[later], limit=1)
                     if text not in reader.replaced:
                         continue
-                    known = [Fact("", text, max((at - told).total_seconds() / 86_400, _MIN_DAYS), False)]
+                    known = [Fact("", text, max((moments[later] - told).total_seconds() / 86_400, _MIN_DAYS), False)]
                     expected = float(expected_ends(curves, known, *features(known, places))[0])
                     replaced = reader.replaced[text]
                     odds = math.log((replaced + 0.01) / (1.01 - replaced))
-                    yield math.log(math.expm1(expected)), odds, fact in ended
+                    yield math.log(math.expm1(expected)), odds, ends.get(fact, len(sessions)) <= later
 
 
 def check(facts: Sequence[Fact], places: Array) -> None:
