@@ -35,7 +35,7 @@ from remanence.upkeep.steps.decay_picture import COLORS, MARGIN
 
 _ASKED = 2
 """How many facts are asked for after each session."""
-_HALF_LIFE = 365
+_HALF_LIFE = 180
 """The fixed half-life in days that has the best Brier score on chats b, of those in `_HALF_LIVES`."""
 _HALF_LIVES = (30, 60, 90, 120, 180, 270, 365, 545, 730, 1_460)
 _EXAMPLES = (
