@@ -177,7 +177,8 @@ def _hits(found: Iterable[Any], max_tokens: int) -> tuple[list[dict[str, Any]], 
     for hit in map(to_json, found):
         memory = {name: hit["memory"][name] for name in _MEMORY_FIELDS}
         texts = {"text": cut(memory["text"], max_tokens), "context": cut(hit["context"], max_tokens)}
-        hits.append({**memory, **texts, **{name: hit[name] for name in _HIT_FIELDS}})
+        author = {"by": hit["by"]} if hit["by"] else {}
+        hits.append({**memory, **texts, **{name: hit[name] for name in _HIT_FIELDS}, **author})
     kept = fitting(hits, max_tokens)
     return kept, len(hits) - len(kept)
 

@@ -14,7 +14,6 @@ from remanence.schema import Evidence, Hit, HitUsage, Memory, Window, format_mom
 from remanence.schema.display import html_table
 from remanence.text.framing import estimate_tokens, plain_line
 from remanence.text.hidden_characters import escape_terminal
-from remanence.text.rule_extractor import RuleExtractor
 from remanence.text.text import truncate
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ class Recall(Sequence[Hit]):
         """
         lines = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
-            lines.append(f"{number:>2}. {hit.score:.2f}  {truncate(str(hit), 200)}{_label(hit)}")
+            lines.append(f"{number:>2}. {hit.score:.2f}  {truncate(str(hit), 200)}{hit_label(hit)}")
             lines += [f"      {reason}" for reason in _reasons(hit)]
         if not self.hits:
             lines.append("    nothing found")
@@ -242,7 +241,7 @@ def prompt_line(hit: Hit) -> str:
     """One hit as one line of a prompt: time, speaker, text. Nothing in it can be read as markup of the prompt."""
     memory = hit.memory
     when = f"[{memory.valid}] " if memory.valid.has_bound else ""
-    label = plain_line(_label(hit))
+    label = plain_line(hit_label(hit))
     return f"- {when}{plain_line(str(hit))}{label and f'  {label}'}"
 
 
@@ -296,8 +295,9 @@ def to_iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
-def _label(hit: Hit) -> str:
-    return ("  (by rules)" if hit.by == RuleExtractor.name else "") + _state_label(hit)
+def hit_label(hit: Hit) -> str:
+    """What is shown behind a hit: that rules wrote it, and that it holds no longer."""
+    return ("  (by rules)" if hit.by_rules else "") + _state_label(hit)
 
 
 def _state_label(hit: Hit) -> str:
@@ -324,7 +324,7 @@ def usage_dict(usage: HitUsage) -> dict[str, Any]:
 
 
 def _table_row(hit: Hit) -> tuple[str, str, str, str]:
-    text = truncate(str(hit), 300) + _label(hit)
+    text = truncate(str(hit), 300) + hit_label(hit)
     return f"{hit.score:.2f}", text, str(hit.memory.valid), "\n".join(_reasons(hit))
 
 

@@ -31,7 +31,7 @@ from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall, mark_archived
 from remanence.recall.fusion import adjust_scores, fuse, rank_by_signals
-from remanence.recall.hits import build_hits, rank_rules_lower
+from remanence.recall.hits import build_hits, insert_rules, split_rules
 from remanence.recall.query import build_context, embed_question, find_speakers
 from remanence.recall.question import parse_question
 from remanence.recall.reading import MAX_READ_HITS, ReadingResult, read_hits, reader_for
@@ -105,15 +105,17 @@ def recall_from_index(
         fused = adjust_scores(index, fuse(rankings, request.weights or index.signal_weights), request.now)
         ranked, history = rank_by_claims(context, fused, count)
         ranked = ranked.first(count)
-        hits = with_lifetimes(index, build_hits(context, ranked), context.snapshot)
+        found = with_lifetimes(index, build_hits(context, ranked), context.snapshot)
+    hits, by_rules = split_rules(found)
     # Without the lock: the reader may be slow, and may itself read the space.
     result = ReadingResult(hits)
     if reader is not None:
         seconds = None if request.deadline is None else request.deadline - (time.monotonic() - begun)
         asked = parsed.completed(context.query.entity_names, request.during, request.now)
-        result = read_hits(hits, len(ranked.pinned_rows), asked, request.now, reader, seconds)
+        pinned = sum(hit not in by_rules for hit in found[: len(ranked.pinned_rows)])
+        result = read_hits(hits, pinned, asked, request.now, reader, seconds)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
-    min_score, ranked_hits = request.min_score, rank_rules_lower(result.hits)
+    min_score, ranked_hits = request.min_score, insert_rules(result.hits, by_rules)
     return Recall(
         question=request.text,
         hits=tuple(hit for hit in ranked_hits[: request.limit] if min_score is None or hit.score >= min_score),

@@ -8,7 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from remanence.schema.memory_types import Memory
+from remanence.schema.memory_types import RULES, Memory
 from remanence.schema.windows import Window
 
 if TYPE_CHECKING:
@@ -204,6 +204,11 @@ class Hit:
         speaker = self.memory.turn.speaker if self.memory.turn is not None else None
         said = f"{speaker}: {self.memory.text}" if speaker else self.memory.text
         return f"({self.context}) {said}" if self.context else said
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether it is a fact that an earlier release wrote by rule."""
+        return self.by == RULES
 
     @property
     def contradicted_by(self) -> tuple[Memory, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.errors import InvalidInput
@@ -20,6 +19,7 @@ from remanence.index.index import Index
 from remanence.recall.answer import Recall
 from remanence.recall.profile import Profile, build_profile
 from remanence.recall.show.recall_tables import Memories
+from remanence.recall.topics import Topics
 from remanence.schema import Memory, Window
 from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
@@ -369,7 +369,7 @@ class View(PromptView):
         self,
         *,
         max_tokens: int = 600,
-        topics: str | Path | Mapping[str, str | Sequence[str]] | None = None,
+        topics: Topics | Sequence[Topics] | None = None,
         progress: bool | Progress = False,
     ) -> Profile:
         """What is true now of the person or the project that this space is about, by topic, for a system prompt.
@@ -382,8 +382,9 @@ class View(PromptView):
 
         Args:
             max_tokens: The length of the text at most, in tokens (estimated). What matters most comes in first.
-            topics: The topics: "person", "project", questions of yours by topic, or a file with a topic, a tab and a
-                question on each line. By default, the one of the two tables that fits what the space holds.
+            topics: The topics: "person", "project", questions of yours by topic, a file with a topic, a tab and a
+                question on each line, or a list of these. By default, the one of the two tables that fits what the
+                space holds.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:

@@ -146,6 +146,7 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False, score: bool = False) -> str
         "by": "user" if speaker == SELF else speaker,
         "source": memory.source,
         "trust": memory.trust if memory.trust < 1 else None,
+        "written": "by rules" if hit.by_rules else None,
         "holds": _still(hit),
         "replaced": _replacement(hit),
         # What it answers, where it is not understood alone.

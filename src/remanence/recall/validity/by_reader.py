@@ -124,6 +124,8 @@ def _read_hit(
 ) -> _ReadHit:
     relevance = _time_factor(hit, parsed) * _person_factor(hit.memory, parsed.referent) * name_factor
     factor = hit.memory.trust * relevance
+    # What does not tell what is asked is no answer, however little else is left to choose.
+    choice = min(choice, answers)
     return _ReadHit(hit, told_at, factor * answers, factor * holds, replaced, factor * choice, relevance < 1)
 
 
