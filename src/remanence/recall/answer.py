@@ -152,7 +152,7 @@ class Recall(Sequence[Hit]):
 
         Returns:
             One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context, space (in a
-            union), memory and evidence.
+            union), holds, memory and evidence.
         """
         return [
             {
@@ -164,6 +164,7 @@ class Recall(Sequence[Hit]):
                 "by": hit.by,
                 "context": hit.context,
                 "space": hit.space,
+                "holds": None if hit.holds is None else round(hit.holds, 3),
                 "memory": memory_dict(hit.memory),
                 "evidence": [
                     {
