@@ -69,7 +69,7 @@ def create_app(
         spaces=spaces,
         pools=Pools(chosen),
         access=AccessControl(chosen, known),
-        keys=IdempotencyKeys(location, spaces.last_erasure),
+        keys=IdempotencyKeys(location, spaces.last_erasure, spaces.digest),
         metrics=Metrics(),
     )
 

@@ -92,10 +92,14 @@ class IdempotencyKeys:
     Args:
         location: Where the ledger is, beside which this is stored.
         last_erasure: Returns the ledger position at which something was erased last.
+        digest: In place of the one for requests and keys, for an encrypted folder.
     """
 
-    def __init__(self, location: Location, last_erasure: Callable[[], int]) -> None:
+    def __init__(
+        self, location: Location, last_erasure: Callable[[], int], digest: Callable[[bytes], bytes] | None = None
+    ) -> None:
         self._last_erasure = last_erasure
+        self._digest_again = digest or bytes
         self._lock = threading.Lock()
         self._running: set[bytes] = set()
         self._bodies: OrderedDict[bytes, tuple[int, bytes]] = OrderedDict()  # with the last erasure before each
@@ -110,12 +114,12 @@ class IdempotencyKeys:
         Raises:
             RequestRejected: The same key came with another request, or its request is still running.
         """
-        name = _digest(caller, route, key)
+        name = self._digest(caller, route, key)
         with self._lock:
             rows = self._database.execute(
                 "SELECT request, status, outcome FROM outcomes WHERE key = ? AND at >= ?", (name, time.time() - _DAY)
             )
-            if rows and rows[0][0] != _digest(request):
+            if rows and rows[0][0] != self._digest(request):
                 detail = f"Idempotency-Key {key!r} came with another request before. Use a new key for a new request."
                 raise RequestRejected(problem(422, detail))
             if rows:
@@ -133,7 +137,7 @@ class IdempotencyKeys:
         """End a request, and keep what it did, unless it failed."""
         try:
             if outcome is not None:
-                row = (name, _digest(request), outcome.status, outcome.stored, time.time())
+                row = (name, self._digest(request), outcome.status, outcome.stored, time.time())
                 self._database.execute(_STORE, row)
                 self._keep_in_memory(name, outcome.body or b"")
         finally:
@@ -148,6 +152,9 @@ class IdempotencyKeys:
             outdated = [key for key, (before, _) in self._bodies.items() if before != erasure]
             for key in outdated or list(self._bodies)[:-_MAX_IN_MEMORY]:
                 del self._bodies[key]
+
+    def _digest(self, *parts: str | bytes) -> bytes:
+        return self._digest_again(_digest(*parts))
 
     def close(self) -> None:
         self._database.close()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from remanence.index.engine.policy import Policy as Policy
     from remanence.index.engine.trust import TrustRules as TrustRules
     from remanence.index.vectors.stores.qdrant import Qdrant as Qdrant
+    from remanence.ledger.encryption import Encryption as Encryption
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
     from remanence.recall.answer import Recall as Recall
     from remanence.recall.checked_answer import CheckedAnswer as CheckedAnswer
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from remanence.space.union import union as union
     from remanence.space.view import View as View
     from remanence.text.framing import frame as frame
+    from remanence.transfer.encrypting import encrypt as encrypt
+    from remanence.transfer.encrypting import rotate_key as rotate_key
     from remanence.transfer.overview import Stats as Stats
     from remanence.upkeep.settings import UpkeepSettings as UpkeepSettings
 
@@ -79,6 +82,8 @@ _NAMES = {
     "space.view": "View",
     "index.engine.policy": "Policy",
     "index.engine.trust": "TrustRules",
+    "ledger.encryption": "Encryption",
+    "transfer.encrypting": "encrypt rotate_key",
     "errors": "Closed InvalidInput NotFound RemanenceError",
     "graph.diff": "Diff",
     "graph.history": "HistoryEvent",

@@ -12,7 +12,8 @@
     │   ├── LedgerUnavailable     the folder is read-only, full, locked or another program's; the database is away
     │   ├── LedgerCorrupt         the file is damaged, or is not a ledger
     │   ├── LedgerTampered        `verify()` found an entry that was changed after it was written
-    │   └── LedgerTooNew          written by a later release
+    │   ├── LedgerTooNew          written by a later release
+    │   └── EncryptionKeyError    the key of an encrypted folder is missing, or is another one
     ├── EmbedderError
     │   ├── EmbedderUnavailable          the embedder raised an exception, perhaps only for now
     │   └── InvalidEmbedding        it returned something that is not a vector
@@ -101,6 +102,10 @@ class LedgerTampered(LedgerError):
 
 class LedgerTooNew(LedgerError):
     """Written by a later release than this one."""
+
+
+class EncryptionKeyError(LedgerError):
+    """The key of an encrypted folder is missing, is no key, or is not the one that it was encrypted with."""
 
 
 class EmbedderError(RemanenceError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -15,7 +16,9 @@ from remanence.cli import output
 from remanence.cli.locations import list_spaces, memory_location, open_space
 from remanence.cli.output import Lines, Result
 from remanence.cli.parser import command, provided_options, section, space_command
+from remanence.errors import InvalidInput
 from remanence.ledger import ledger_exists
+from remanence.ledger.encryption import Encryption
 
 if TYPE_CHECKING:
     from remanence import Space
@@ -100,6 +103,30 @@ def export_okf(space: Space, args: Namespace) -> Result:
 def migrate(args: Namespace) -> Result:
     """Copy everything from a folder into an empty PostgreSQL database, or back."""
     return Result(remanence.migrate(args.source, args.target, progress=output.stdout_is_terminal()))
+
+
+@command("new-key", "new-key")
+def new_key(args: Namespace) -> Result:
+    """Print a random key for `encrypt` and REMANENCE_KEY. It is stored nowhere."""
+    key = remanence.Encryption.new_key()
+    return Result({"key": key}, key)
+
+
+@command("encrypt", "encrypt ./memory", "folder")
+def encrypt(args: Namespace) -> Result:
+    """Encrypt a folder, new or not, with the key in REMANENCE_KEY, or that of the name in REMANENCE_KEYRING."""
+    return Result(remanence.encrypt(memory_location(args, create=True), progress=output.stdout_is_terminal()))
+
+
+@command("rotate-key", "rotate-key ./memory", "folder")
+def rotate_key(args: Namespace) -> Result:
+    """Change the key of a folder to that in REMANENCE_NEW_KEY, or REMANENCE_NEW_KEYRING."""
+    new = Encryption(os.environ.get("REMANENCE_NEW_KEY"), os.environ.get("REMANENCE_NEW_KEYRING"))
+    if new.key is None and new.keyring is None:
+        raise InvalidInput("there is no new key. Set REMANENCE_NEW_KEY to one that `remanence new-key` makes.")
+    location = memory_location(args)
+    remanence.rotate_key(location, new=new)
+    return Result({"rotated": str(location)}, f"{location} opens with the new key from now on")
 
 
 @space_command("verify", "verify ./memory", "folder")

@@ -17,10 +17,10 @@ import threading
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from io import BufferedWriter
+from io import BufferedWriter, BytesIO
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,16 @@ from numpy.typing import NDArray
 from remanence.errors import InvalidInput
 from remanence.index.arrays.columns import MAX_UNRESERVED_VALUES, pack, unpack
 
+if TYPE_CHECKING:
+    from remanence.ledger.encryption import Cipher
+
 log = logging.getLogger(__name__)
 
 Arrays = dict[str, NDArray[Any]]
 
 _SIGNATURE = b"RMNX2\0\0\0"
+_ENCRYPTED = b"RMNE1\0\0\0"
+"""The first bytes of an encrypted file: the rest is a file in pieces, each with its nonce and tag."""
 _PREFIX = struct.Struct("<8sIIxxxxxxxxxxxxxxxx")  # signature, checksum, length of the table
 _ALIGN = 16
 _SMALL_FILE = 1 << 20
@@ -65,8 +70,8 @@ class StablePart(IndexPart, Protocol):
 class IndexFile:
     """One file for all parts of an index, and a header that says what they were made of."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
+        self._path, self._cipher = path, cipher
         self._lock = threading.Lock()  # held while the file is replaced or removed
         self._removals = 0
         self._writer: threading.Thread | None = None
@@ -105,7 +110,13 @@ class IndexFile:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open_private(partial) as file:
-                _encode(arrays, file)
+                if self._cipher is None:
+                    _encode(arrays, file)
+                else:
+                    plain = BytesIO()
+                    _encode(arrays, plain)
+                    file.write(_ENCRYPTED)
+                    file.writelines(self._cipher.seal_pieces(plain.getbuffer(), self._about))
             with self._lock:
                 if removals == self._removals:
                     partial.replace(self._path)
@@ -119,7 +130,12 @@ class IndexFile:
     def read(self) -> tuple[dict[str, Any], Arrays] | None:
         """The header and the arrays; None if there is no file, or it is damaged."""
         try:
-            arrays = _decode(_read(self._path))
+            content = _read(self._path)
+            if self._cipher is not None:
+                if content[: len(_ENCRYPTED)] != _ENCRYPTED:
+                    raise ValueError("it is not encrypted")
+                content = self._cipher.unseal_pieces(memoryview(content)[len(_ENCRYPTED) :], self._about)
+            arrays = _decode(content)
             return unpack(arrays["header"]), arrays
         except FileNotFoundError:
             return None
@@ -129,6 +145,10 @@ class IndexFile:
         except _UNREADABLE as error:
             self.report_unreadable(error)
             return None
+
+    @property
+    def _about(self) -> str:
+        return f"index,{self._path.stem}"
 
     def load(self, arrays: Arrays, parts: Mapping[str, IndexPart]) -> bool:
         """Give each part its arrays; False if one cannot use them, and parts may then be incomplete."""

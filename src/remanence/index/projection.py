@@ -35,6 +35,7 @@ from remanence.index.vectors.vectors import Vectors, drop_malformed
 from remanence.index.versions.catalog import Catalog
 from remanence.index.versions.fields import RowFields
 from remanence.index.words.words import Words
+from remanence.ledger import cipher_of
 from remanence.schema import OPEN_END, Entry
 from remanence.text.text import TOKENIZER_VERSION
 
@@ -122,7 +123,7 @@ class Projection:
         self._ledger = ledger
         self._model, self._dimension = model, dimension
         self._extra_signals = extra_signals
-        self._index_file = None if index_path is None else IndexFile(index_path)
+        self._index_file = None if index_path is None else IndexFile(index_path, cipher_of(ledger))
         # True while entries are applied, and after that was interrupted (Ctrl-C, a timeout by signal, a full memory): a
         # part of them may be missing in a part of the index, which is then neither used nor saved, but rebuilt.
         self._is_partial = False

@@ -6,6 +6,7 @@ in_memory         a ledger in plain Python, the reference
 sql               what ledgers in SQL databases share; `tables` has the tables and the statements
 locks             locks between threads, and between processes by files in a folder
 copying           copying a ledger to another place
+encryption        keys, and what is encrypted with them
 sqlite_backend    a ledger in a folder
 postgres_backend  a ledger in a PostgreSQL database
 """
@@ -19,19 +20,28 @@ from typing import TYPE_CHECKING
 from remanence.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
+    from remanence.ledger.encryption import Cipher, Encryption
     from remanence.ports import Ledger
 
-__all__ = ["is_address", "ledger_exists", "open_ledger", "require_psycopg", "shown_location"]
+__all__ = ["cipher_of", "is_address", "ledger_exists", "open_ledger", "require_psycopg", "shown_location"]
 
 _SCHEMES = ("postgresql", "postgres")
 
 
-def open_ledger(location: str | Path | None) -> Ledger:
+def open_ledger(location: str | Path | None, encryption: Encryption | None = None) -> Ledger:
     """The ledger in this folder or database, created if there is none; None for one in memory.
+
+    Without `encryption`, the key of a folder that is encrypted is looked for in the environment.
 
     >>> open_ledger(None).head()
     0
     """
+    if encryption is not None and (location is None or is_address(location)):
+        reason = "nothing is stored" if location is None else "only folders are encrypted here"
+        raise InvalidInput(
+            f"encryption= is for a folder, and here {reason}. Leave it out, or name a folder; a PostgreSQL database is "
+            "encrypted by its server or its disk."
+        )
     if location is None:
         from remanence.ledger.in_memory import InMemoryLedger
 
@@ -43,7 +53,13 @@ def open_ledger(location: str | Path | None) -> Ledger:
         return PostgresLedger(str(location))
     from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 
-    return SqliteLedger(_folder(location))
+    return SqliteLedger(_folder(location), encryption)
+
+
+def cipher_of(ledger: Ledger) -> Cipher | None:
+    """What encrypts the files of a ledger; None if they are not encrypted."""
+    cipher: Cipher | None = getattr(ledger, "cipher", None)
+    return cipher
 
 
 def ledger_exists(location: str | Path) -> bool:

@@ -21,7 +21,10 @@ from remanence.ports import Ledger, Progress
 
 COPYING_KEY = "ledger:copying"
 """The name in `meta` that says, while a ledger is being copied into this one, from where and how far."""
-_OWN_META = ("id", tables.HEAD_KEY, tables.VECTORS_KEY, tables.CLEANED_KEY, tables.SHARED_EMBEDDINGS, COPYING_KEY)
+_OWN_META = (
+    *("id", tables.HEAD_KEY, tables.VECTORS_KEY, tables.CLEANED_KEY, tables.SHARED_EMBEDDINGS),
+    *(tables.ENCRYPTION_KEY, COPYING_KEY),
+)
 _OWN_PREFIXES = ("ledger:schema", "ledger:erasing")
 
 _DIGEST_AT = "SELECT digest FROM entry WHERE position = ?"
@@ -92,7 +95,7 @@ def _copy_entries(source: SqlLedger, target: SqlLedger, hashes_of: HashesOf, pro
     total = source.head()
     has_shared = source.shared_vectors and bool(source.get_meta(tables.SHARED_EMBEDDINGS))
     while rows := source._rows(tables.READ_STORED, (target.head(),)):
-        entries = [StoredEntry._make(row) for row in rows]
+        entries = [source.unsealed_entry(row) for row in rows]
         with target.transaction() as transaction:
             transaction.append_stored(entries)
             if has_shared:
@@ -120,7 +123,7 @@ def _copy_vectors(source: SqlLedger, target: SqlLedger) -> int:
         space, raw, model, _ = rows[-1]
         text_hash = bytes(raw).hex()
         with target.transaction():
-            target._insert_vectors(rows)
+            target._insert_vectors(source.unsealed_vectors(rows))
             state._replace(vector=(space, text_hash, model)).write(target)
     return int(target._value("SELECT count(*) FROM space_embedding"))
 

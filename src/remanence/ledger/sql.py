@@ -22,6 +22,7 @@ from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, St
 from remanence.schema import OPEN_END, Entry
 
 if TYPE_CHECKING:
+    from remanence.ledger.encryption import Cipher
     from remanence.ports import Vector
 
 Read = Callable[[str, Sequence[Any]], list[Any]]
@@ -53,6 +54,9 @@ class SqlLedger(ABC):
 
     shared_vectors: ClassVar[bool] = False
     """Whether there may be vectors of all spaces together, as the first release stored them."""
+
+    cipher: Cipher | None = None
+    """What encrypts the texts and vectors in the database; None if they are not encrypted."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -107,6 +111,8 @@ class SqlLedger(ABC):
 
     def _insert_vectors(self, rows: Sequence[Sequence[Any]]) -> None:
         """Store these vectors in the transaction, each with space, hash and model, unless there are others already."""
+        if self.cipher is not None:
+            rows = [self.cipher.seal_vector(*row) for row in rows]
         digests = [chain.vector_digest(*row) for row in rows]
         digest_rows = [(digest, digest, *row[:3]) for digest, row in zip(digests, rows, strict=True)]
         self._queue_write(tables.DIGEST_NEW_VECTOR, digest_rows)
@@ -143,6 +149,39 @@ class SqlLedger(ABC):
             )
         return head
 
+    # Encryption
+
+    def unsealed_entry(self, row: Sequence[Any]) -> StoredEntry:
+        """An entry of all its columns as it was before it was encrypted."""
+        return StoredEntry._make(row) if self.cipher is None else self.cipher.unseal_entry(row)
+
+    def unsealed_vectors(self, rows: Sequence[Any]) -> Sequence[Any]:
+        """Rows of vectors as they were before they were encrypted."""
+        if self.cipher is None:
+            return rows
+        try:
+            return [self.cipher.unseal_vector(*row) for row in rows]
+        except (ValueError, TypeError) as error:
+            raise self._changed("a vector", 0, error) from error
+
+    def _stored_hashes(self, hashes: Sequence[bytes]) -> Sequence[bytes]:
+        return hashes if self.cipher is None else [self.cipher.digest(text_hash) for text_hash in hashes]
+
+    def _decode(self, row: Sequence[Any]) -> Entry:
+        if self.cipher is None:
+            return chain.decode_entry(*row)
+        try:
+            row = self.cipher.unseal_columns(row)
+        except (ValueError, TypeError) as error:
+            raise self._changed(f"entry {row[0]} of space {row[2]!r}", row[0], error) from error
+        return chain.decode_entry(*row)
+
+    def _changed(self, what: str, position: int, error: Exception) -> LedgerTampered:
+        return LedgerTampered(
+            f"{what} in {self.name} cannot be decrypted: {error}. Run `verify()`, and restore a backup.",
+            position=position,
+        )
+
     def last_erasure(self) -> int:
         return int(self.get_meta(tables.ERASED_KEY) or 0)
 
@@ -157,7 +196,7 @@ class SqlLedger(ABC):
 
         def read_from(rows: list[Any]) -> Iterator[Entry]:
             while rows:
-                yield from (chain.decode_entry(*row) for row in rows)
+                yield from map(self._decode, rows)
                 if len(rows) < tables.CHUNK:
                     return
                 rows = self._rows(statement, (space, rows[-1][0], *values))
@@ -169,7 +208,7 @@ class SqlLedger(ABC):
         entries: dict[int, Entry] = {}
         for batch in _batches([p for p in positions if 0 < p <= OPEN_END]):
             for row in self._rows_in(tables.ENTRIES_AT, (), batch):
-                entries[row[0]] = chain.decode_entry(*row)
+                entries[row[0]] = self._decode(row)
         return entries
 
     def position_at(self, space: str, moment: datetime) -> int:
@@ -208,7 +247,9 @@ class SqlLedger(ABC):
         self._check_open()
         vectors: dict[bytes, Vector] = {}
         for batch in _batches(hashes):
-            rows = self._rows_in(tables.VECTORS, (space, model), batch)
+            rows = self._rows_in(tables.VECTORS, (space, model), self._stored_hashes(batch))
+            if self.cipher is not None:
+                rows = [row[1::2] for row in self.unsealed_vectors([(space, key, model, blob) for key, blob in rows])]
             if include_shared and self.shared_vectors and len(rows) < len(batch):
                 known = {text_hash for text_hash, _ in rows}
                 older = [text_hash for text_hash in batch if text_hash not in known]
@@ -223,7 +264,11 @@ class SqlLedger(ABC):
     def verify(self, space: str | None = None) -> tuple[int, bytes]:
         self._check_open()
         with self._snapshot() as read:
-            verified = chain.verify(_stored_entries(read), parse_head(read(tables.GET_META, (tables.HEAD_KEY,))), space)
+            verified = chain.verify(
+                map(self.unsealed_entry, _stored_rows(read)),
+                parse_head(read(tables.GET_META, (tables.HEAD_KEY,))),
+                space,
+            )
             recorded = read(tables.GET_META, (tables.VECTORS_KEY,))
             chain.verify_vectors(self.name, _stored_vectors(read), recorded[0][0] if recorded else None)
             return verified
@@ -335,6 +380,7 @@ class SqlTransaction(ChainedTransaction):
         self._check_open()
         self.erased = True
         self._write(tables.ERASE_ENTRY, ((p, space) for p in positions if 0 < p <= OPEN_END))
+        vector_hashes = self._ledger._stored_hashes(vector_hashes)
         if self._ledger.shared_vectors:
             self._write(tables.DELETE_SHARED_VECTORS, ((h,) for h in vector_hashes))
         self._ledger._remove_digests(space, vector_hashes)
@@ -354,7 +400,8 @@ class SqlTransaction(ChainedTransaction):
             self._queue_write(tables.PUT_META, [(tables.ERASED_KEY, str(self.head))])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
-        self._queue_write(tables.INSERT_ENTRY, entries)
+        cipher = self._ledger.cipher
+        self._queue_write(tables.INSERT_ENTRY, entries if cipher is None else map(cipher.seal_entry, entries))
         self.last_times.update((entry.space, entry.at) for entry in entries)
 
     def _blank_space(self, space: str) -> None:
@@ -386,10 +433,10 @@ def parse_head(rows: Sequence[Any]) -> ChainHead | None:
         return None
 
 
-def _stored_entries(read: Read) -> Iterator[StoredEntry]:
+def _stored_rows(read: Read) -> Iterator[Sequence[Any]]:
     rows = read(tables.READ_STORED, (-OPEN_END,))
     while rows:
-        yield from map(StoredEntry._make, rows)
+        yield from rows
         rows = read(tables.READ_STORED, (rows[-1][0],)) if len(rows) == tables.CHUNK else []
 
 

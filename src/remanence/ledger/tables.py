@@ -17,6 +17,7 @@ HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer records t
 ERASED_KEY = "ledger:erased"  # the position of the last entry that records an erasure
 VECTORS_KEY = "ledger:vectors"  # the digests of all vectors, combined by exclusive or
 CLEANED_KEY = "ledger:cleaned"  # up to which of these the write-ahead log has no erased text any more
+ENCRYPTION_KEY = "ledger:encryption"  # the data key of an encrypted folder, wrapped with the key of the caller
 EMPTIED_KEY = "ledger:emptied:"  # followed by the name of a space: the position at which it was emptied
 RESERVED_PREFIX = "ledger:"
 SHARED_EMBEDDINGS = "embeddings without a space"
@@ -82,6 +83,10 @@ def _digest_vectors(connection: sqlite3.Connection) -> None:
     rows = connection.execute("SELECT space, hash, model, vector FROM space_embedding")
     connection.execute(PUT_META, (VECTORS_KEY, str(combined_digest(rows))))
 
+
+REFUSE_PLAIN_ENTRIES = """CREATE TRIGGER entry_is_encrypted BEFORE INSERT ON entry WHEN typeof(NEW.subject) <> 'blob'
+BEGIN SELECT RAISE(ABORT, 'the ledger was encrypted meanwhile: open it again'); END"""
+"""For an encrypted ledger: another process may have opened it before it was."""
 
 MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [
     _add_embedding_space,

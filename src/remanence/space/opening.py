@@ -83,8 +83,8 @@ def open(
             contains index files only.
         vectors: Where vectors are stored, in place of the embedded engine: `remanence.Qdrant(url, key=...)` for a
             server, or a `VectorStores`.
-        policy: Whom the space trusts, whether it removes secrets from texts, and the key that it signs with:
-            `remanence.Policy(trust={"crawler*": "web"}, redact=True)`.
+        policy: Whom the space trusts, whether it removes secrets from texts, and the keys that it signs and encrypts
+            with: `remanence.Policy(trust={"crawler*": "web"}, redact=True)`.
         signals: Signals in addition to the four built-in ones; each space gets a copy.
         day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text is ambiguous. Left out: as
             in the other texts of the space; if all are ambiguous, by the language of the text.
@@ -127,7 +127,9 @@ def open(
     checked_signals = _signals(signals)
     size = DEFAULT_CACHE_SIZE if cache_size is None else inputs.check_positive_int(cache_size, "cache_size")
     name = DEFAULT_SPACE if space is None else inputs.escape_level(space)
-    opened = open_ledger(location) if ledger is None else ledger
+    if ledger is not None and policy.encryption is not None:
+        raise InvalidInput("encryption= is for the ledger in a folder, and ledger= is another one. Leave one out.")
+    opened = open_ledger(location, policy.encryption) if ledger is None else ledger
     with close_on_error(opened):
         engine = Engine(
             opened,

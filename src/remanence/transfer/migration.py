@@ -45,17 +45,22 @@ def migrate(source: str | Path, target: str | Path, progress: Progress | None = 
         old, new = (opened.enter_context(closing(_sql_ledger(location))) for location in (source, target))
         if old.name == new.name:
             raise InvalidInput(f"{shown[0]!r} cannot be copied into itself. Name another folder or database.")
-        check_complete(old)
-        old.verify()
-        vectors = copy_ledger(old, new, _hashes, progress)
-        expected, target_result = old.verify(), new.verify()
-        if expected != target_result:
-            raise LedgerTampered(
-                f"{new.name} ends with entry {target_result[0]}, and {old.name} with entry {expected[0]}. One was "
-                "written to during the copy. Stop all writers, and copy into an empty folder, database or schema.",
-                position=min(expected[0], target_result[0]) + 1,
-            )
-        return MigrationReport(old.name, new.name, target_result[0], vectors, target_result[1].hex())
+        return copy_and_verify(old, new, progress)
+
+
+def copy_and_verify(old: SqlLedger, new: SqlLedger, progress: Progress | None) -> MigrationReport:
+    """Copy a ledger, and check the chain on both sides."""
+    check_complete(old)
+    old.verify()
+    vectors = copy_ledger(old, new, _hashes, progress)
+    expected, target_result = old.verify(), new.verify()
+    if expected != target_result:
+        raise LedgerTampered(
+            f"{new.name} ends with entry {target_result[0]}, and {old.name} with entry {expected[0]}. One was "
+            "written to during the copy. Stop all writers, and copy into an empty folder, database or schema.",
+            position=min(expected[0], target_result[0]) + 1,
+        )
+    return MigrationReport(old.name, new.name, target_result[0], vectors, target_result[1].hex())
 
 
 def _sql_ledger(location: str | Path) -> SqlLedger:

@@ -27,6 +27,7 @@ from remanence.index.index_file import index_path, remove_files_of_older_release
 from remanence.index.projection import FORMAT, OpenStore
 from remanence.index.vectors.stores import LocalStores, SharedStores
 from remanence.index.vectors.stores.exact import ExactStore
+from remanence.ledger import cipher_of
 from remanence.ledger.codec import WRONG_TYPES
 from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStore, VectorStores
 from remanence.schema import UTC, Change, Entry, format_moment
@@ -80,6 +81,11 @@ class Engine:
         replace_embedder: bool = False,
     ) -> None:
         self._pid = os.getpid()
+        if cipher_of(ledger) is not None and (stores is not None or qdrant is not None):
+            raise InvalidInput(
+                f"{place.location} is encrypted, and vectors= or qdrant= would keep its vectors elsewhere, in the "
+                "clear. Leave them out: an encrypted folder keeps its vectors itself."
+            )
         self.ledger = ledger
         self.embedder = embedder
         self.ledger_embedder = LedgerEmbedder(ledger, embedder, place.location, replace=replace_embedder)
@@ -288,7 +294,9 @@ class Engine:
             if self.stores is None or isinstance(self.stores, SharedStores):
                 self.ledger_embedder.check()
             if self.stores is None:
-                self.stores = LocalStores(None if self.folder is None else self.folder / "vectors")
+                self.stores = LocalStores(
+                    None if self.folder is None else self.folder / "vectors", engine=cipher_of(self.ledger) is None
+                )
             return self.stores
 
 

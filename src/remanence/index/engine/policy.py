@@ -1,4 +1,4 @@
-"""What a space does with what it is told: whom it trusts, what it takes out, and whether it signs."""
+"""What a space does with what it is told: whom it trusts, what it takes out, and whether it signs and encrypts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from remanence.errors import InvalidInput
 from remanence.index.engine.signing import LedgerSignatures, Signer, parse_public_keys
 from remanence.index.engine.trust import TrustRules, parse_trust_rules
+from remanence.ledger.encryption import Encryption
 from remanence.text.redaction import Redactor
 from remanence.text.redaction import redact as redact_secrets
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Trust, redaction and signatures, for `remanence.open(policy=...)`.
+    """Trust, redaction, signatures and encryption, for `remanence.open(policy=...)`.
 
     Attributes:
         trust: How far each `source` and `observed_by` is trusted: a dict such as `{"crawler*": "web"}`, or
@@ -27,6 +28,8 @@ class Policy:
             records in `meta["redacted"]` how many there were. Or a function from a text to a `Redaction`.
         signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
         signers: The public keys of known writers, by name, for the report of `verify`.
+        encryption: The key that the folder is encrypted with (extra `encryption`): `remanence.Encryption(key)`. A new
+            folder is encrypted from the start; `remanence encrypt` does it for another one.
 
     Raises:
         InvalidInput: One of them is not what it should be; the message names it.
@@ -42,10 +45,14 @@ class Policy:
     redact: bool | Redactor = False
     signing_key: Any = field(default=None, repr=False)
     signers: Mapping[str, Any] | None = None
+    encryption: Encryption | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.redact, bool) and not callable(self.redact):
             raise InvalidInput(f"redact={self.redact!r} is neither True, False nor a function of a text.")
+        if self.encryption is not None and not isinstance(self.encryption, Encryption):
+            # Without the value: it may be the key itself.
+            raise InvalidInput("encryption= is not an Encryption. Give remanence.Encryption(key).")
         self.trust_rules()
         self._signer()
         parse_public_keys(self.signers)

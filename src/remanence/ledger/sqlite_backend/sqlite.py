@@ -9,14 +9,15 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Container
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
-from remanence.ledger.chain import ChainHead
+from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.sql import DatabaseErrors
-from remanence.ledger.tables import APPLICATION_ID
+from remanence.ledger.tables import APPLICATION_ID, LAST_ENTRY
 
 log = logging.getLogger(__name__)
 
@@ -163,6 +164,26 @@ def _translate(path: Path, error: Exception) -> Exception:
             f"{path} cannot be written ({text}). Check its permissions, and that the disk is there and not read-only."
         )
     return LedgerError(f"{path}: {text}")
+
+
+def replace_ledger_file(path: Path, new: Path, digest: str) -> None:
+    """Replace a ledger file that nobody has open by a copy of it, and delete index and vector files. `digest` is that
+    of the last entry of the copy, as hexadecimal text."""
+    with closing(connect(path)) as connection:
+        try:
+            connection.execute("PRAGMA busy_timeout=1000")
+            connection.execute("PRAGMA journal_mode=DELETE")  # only the last connection may leave write-ahead logging
+            connection.execute("BEGIN EXCLUSIVE")
+            last = connection.execute(LAST_ENTRY).fetchone()
+        except sqlite3.OperationalError as error:
+            raise LedgerUnavailable(
+                f"{path} is open somewhere ({error}), and was not changed. Close it everywhere, and try again."
+            ) from error
+        if (EMPTY_HEAD if last is None else ChainHead(*last)).digest.hex() != digest:
+            raise LedgerUnavailable(f"{path} was written to meanwhile, and was not changed. Try again.")
+        for name in ("index", "vectors"):
+            shutil.rmtree(path.parent / name, ignore_errors=True)
+        new.replace(path)
 
 
 class HeadRecord:

@@ -8,15 +8,18 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
-from remanence.errors import LedgerTampered, LedgerUnavailable
+from remanence.errors import InvalidInput, LedgerTampered, LedgerUnavailable
 from remanence.ledger import tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.locks import FolderLocks
 from remanence.ledger.sql import Read, SqlLedger, SqlTransaction, parse_head
 from remanence.ledger.sqlite_backend import sqlite
+
+if TYPE_CHECKING:
+    from remanence.ledger.encryption import Encryption
 
 _LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
 
@@ -38,7 +41,7 @@ class SqliteLedger(SqlLedger):
     _instances: ClassVar[WeakSet[SqliteLedger]] = WeakSet()
     _opening: ClassVar[AbstractContextManager[object]] = threading.Lock()
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, encryption: Encryption | None = None) -> None:
         self._connected = self._log_has_erased_text = False
         with self._opening:  # no other thread may connect while the file is read: see `ensure_ledger_file`
             connected = [other for other in self._instances if other._connected]
@@ -63,6 +66,7 @@ class SqliteLedger(SqlLedger):
             self._writer.execute("PRAGMA wal_autocheckpoint=4000")
             try:
                 sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._writer, self.path))
+                self._open_cipher(encryption)
                 self._check_head_record(self._writer)  # also finds damage at the end at once
                 self._log = sqlite.file_identity(self._log_path)  # that SQLite has open from here on
                 self._clean_log(wait=0)  # a crash may have left the text of an erased entry in the log
@@ -72,6 +76,38 @@ class SqliteLedger(SqlLedger):
 
     def locks(self) -> FolderLocks:
         return FolderLocks(self.path.parent)
+
+    def _open_cipher(self, encryption: Encryption | None) -> None:
+        """Read the data key; in a new ledger that is to be encrypted, make one."""
+        record = self._writer.execute(tables.GET_META, (tables.ENCRYPTION_KEY,)).fetchone()
+        if record is None and encryption is None:
+            return
+        from remanence.ledger.encryption import Cipher, Encryption
+
+        key = (encryption or Encryption()).read_key(self.name)
+        if record is None:
+            cipher = Cipher.create()
+            with self.transaction():  # no other process writes meanwhile
+                record = self._writer.execute(tables.GET_META, (tables.ENCRYPTION_KEY,)).fetchone()
+                if record is None:
+                    if self._writer.execute(tables.LAST_ENTRY).fetchone():
+                        raise InvalidInput(
+                            f"{self.name} is not encrypted. Close it everywhere and run `remanence encrypt "
+                            f"{self.path.parent}`, or open it without a key."
+                        )
+                    record = (cipher.wrapped(key),)
+                    self._writer.execute(tables.PUT_META, (tables.ENCRYPTION_KEY, *record))
+                    self._writer.execute(tables.REFUSE_PLAIN_ENTRIES)
+        self.cipher = Cipher.unwrap(record[0], key, self.name)
+
+    def rotate_key(self, new: Encryption) -> None:
+        """Wrap the data key with another key, and overwrite it as it was."""
+        if self.cipher is None:
+            raise InvalidInput(f"{self.name} is not encrypted. Run `remanence encrypt {self.path.parent}` first.")
+        record = self.cipher.wrapped(new.read_key(self.name))
+        with self.transaction():
+            self._write(tables.PUT_META, [(tables.ENCRYPTION_KEY, record)])
+        self.compact()  # until then the write-ahead log may have the former record
 
     # Writing
 

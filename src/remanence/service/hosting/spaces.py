@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from remanence.errors import InvalidInput, ProjectionUnavailable
 from remanence.events import Remembered
 from remanence.index.engine.inputs import escape_level
-from remanence.ledger import is_address
+from remanence.ledger import cipher_of, is_address
 from remanence.ledger.codec import kinds_of
 from remanence.ports import ReaderLine
 from remanence.remember.jobs import JobQueue, TryJob
@@ -81,6 +81,12 @@ class Spaces:
     def last_erasure(self) -> int:
         """The ledger position at which something was erased last; 0 if nothing was."""
         return self.root._engine.ledger.last_erasure()
+
+    @property
+    def digest(self) -> Callable[[bytes], bytes] | None:
+        """For an encrypted folder: a digest that cannot be computed without its key."""
+        cipher = cipher_of(self.root._engine.ledger)
+        return None if cipher is None else cipher.digest
 
     def expire(self) -> int:
         """Record in every space which memories have expired, and return how many.

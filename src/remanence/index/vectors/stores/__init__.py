@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 
 class LocalStores:
-    """The built-in vector stores of one process: in the folder if there is one, else in memory."""
+    """The built-in vector stores of one process: in the folder if there is one, else in memory.
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
+    Without `engine`, the vectors in a folder are in the index file only, however many there are: the engine writes
+    files of its own, which cannot be encrypted.
+    """
+
+    def __init__(self, folder: Path | None = None, *, engine: bool = True) -> None:
+        self._folder, self._engine = folder, engine
 
     def open(self, space: str, dimension: int, points: int = 0) -> VectorStore:
         """The store of this space, for about this many points: in a folder, few are kept in memory only."""
@@ -32,7 +36,7 @@ class LocalStores:
         if self._folder is not None:
             from remanence.index.vectors.stores.folder import FolderStore
 
-            return FolderStore(self._folder / folder_name(space), dimension, points)
+            return FolderStore(self._folder / folder_name(space), dimension, points, engine=self._engine)
         return ExactStore(dimension)
 
     def close(self) -> None:

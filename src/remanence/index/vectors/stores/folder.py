@@ -13,6 +13,7 @@ If the engine cannot be used, because the disk is full or another process uses t
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,11 +45,11 @@ _ENGINE_MEMORY = 35_000_000
 
 
 class FolderStore:
-    """Vectors of one space, of which `points` are expected when it is opened."""
+    """Vectors of one space, of which `points` are expected when it is opened. Without `engine` all are in memory."""
 
     saves_stable_arrays = True
 
-    def __init__(self, folder: Path, dimension: int, points: int = 0) -> None:
+    def __init__(self, folder: Path, dimension: int, points: int = 0, *, engine: bool = True) -> None:
         self._folder, self._dimension = folder, dimension
         self._lock = threading.RLock()
         self._recent = ExactStore(dimension)
@@ -56,9 +57,10 @@ class FolderStore:
         self._last_in_shard = -1  # the largest number of a point in the shard, as of `ids`
         self._replaced: set[int] = set()  # points of the shard of which a newer vector is in memory
         self._closed = False
+        self._engine_points = ENGINE_FROM // dimension if engine else sys.maxsize
         self._retry_at = 0.0
         self._problem: str | None = None  # why the engine is not used, although it should be
-        needed, exists = ENGINE_FROM // dimension, folder.exists()
+        needed, exists = self._engine_points, folder.exists()
         if points >= needed or (exists and 2 * points >= needed):
             self._start_engine()
         elif exists:
@@ -147,7 +149,7 @@ class FolderStore:
     def save(self) -> Mapping[str, NDArray[Any]]:
         """What the index file has of a small space: all points, and their vectors in half precision."""
         with self._usable():
-            if self._shard is not None or not 0 < len(self._recent) < ENGINE_FROM // self._dimension:
+            if self._shard is not None or not 0 < len(self._recent) < self._engine_points:
                 return {}
             ids, rows = self._recent.first(len(self._recent))
             return {"ids": np.array(ids, np.int64), "vectors": rows.astype(np.float16)}
@@ -166,7 +168,7 @@ class FolderStore:
         """Move this many points to the engine, if there are so many that it is used."""
         if time.monotonic() < self._retry_at:
             return
-        if self._shard is None and len(self._recent) >= ENGINE_FROM // self._dimension:
+        if self._shard is None and len(self._recent) >= self._engine_points:
             self._start_engine()
         if self._shard is None:
             return

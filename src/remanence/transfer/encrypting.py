@@ -1,0 +1,93 @@
+"""Encrypting a folder that is not encrypted, and changing the key of one that is."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remanence.errors import InvalidInput
+from remanence.index.engine.inputs import progress_bar
+from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
+from remanence.ledger.encryption import Encryption
+from remanence.ledger.sqlite_backend import sqlite
+from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
+from remanence.transfer.migration import MigrationReport, copy_and_verify
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+
+_WORK_FOLDER = "encrypting"
+"""Where the encrypted ledger is, inside of the folder, until it is complete."""
+
+
+def encrypt(
+    folder: str | Path, *, encryption: Encryption | None = None, progress: bool | Progress = False
+) -> MigrationReport:
+    """Encrypt a folder: a new one from the start, or all that is in one. Close it everywhere before.
+
+    The ledger is copied, encrypted and checked beside the present one, which it then replaces in one step. If this is
+    interrupted, the folder is as it was, and the same call continues it. Index and vector files are deleted, and made
+    again, encrypted, when spaces are used. Deleted files are not overwritten, and copies elsewhere stay as they are.
+
+    Args:
+        folder: The folder.
+        encryption: The key; left out, the one in the environment, as `Encryption()` says.
+        progress: True shows a progress bar; a function is called with (done, total).
+
+    Returns:
+        How many entries and vectors were encrypted, and the digest of the last entry, which stays the same.
+
+    Raises:
+        InvalidInput: The folder is encrypted already, or this is a database.
+        EncryptionKeyError: There is no key, or an interrupted call had another one.
+        LedgerUnavailable: The folder is open somewhere.
+    """
+    given = encryption or Encryption()
+    is_new = is_address(folder) or not ledger_exists(folder)
+    with (
+        closing(_folder_ledger(folder, given if is_new else None)) as old,
+        progress_bar(progress, "encrypting") as shown,
+    ):
+        home = old.path.parent
+        if is_new:
+            entries, digest = old.verify()
+            return MigrationReport(str(home), "encrypted", entries, 0, digest.hex())
+        if old.cipher is not None:
+            raise InvalidInput(f"{home} is encrypted already. `remanence rotate-key {home}` changes its key.")
+        with closing(SqliteLedger(home / _WORK_FOLDER, given)) as new:
+            report = copy_and_verify(old, new, shown)
+    sqlite.replace_ledger_file(old.path, new.path, report.digest)
+    shutil.rmtree(home / _WORK_FOLDER)
+    return replace(report, source=str(home), target="encrypted")
+
+
+def rotate_key(folder: str | Path, *, new: Encryption, encryption: Encryption | None = None) -> None:
+    """Change the key of an encrypted folder. Nothing else is written again: the key encrypts the data key only.
+
+    Processes that have the folder open go on; from then on it opens with the new key only. Whoever had the old key and
+    a copy of the folder from before can still read that copy, and what is written later.
+
+    Args:
+        folder: The folder.
+        new: The new key.
+        encryption: The present key; left out, the one in the environment, as `Encryption()` says.
+
+    Raises:
+        InvalidInput: The folder is not encrypted, or this is a database.
+        EncryptionKeyError: A key is missing, or the present one is another.
+    """
+    if not is_address(folder) and not ledger_exists(folder):
+        raise InvalidInput(f"{str(folder)!r} contains no memories. Name the folder whose key is to be changed.")
+    with closing(_folder_ledger(folder, encryption)) as ledger:
+        ledger.rotate_key(new)
+
+
+def _folder_ledger(folder: str | Path, encryption: Encryption | None) -> SqliteLedger:
+    if is_address(folder):
+        raise InvalidInput(f"{shown_location(folder)} is a database. Encrypt it on its server, or its disk.")
+    ledger = open_ledger(folder, encryption)
+    assert isinstance(ledger, SqliteLedger), "a folder holds such a ledger"
+    return ledger
