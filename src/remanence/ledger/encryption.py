@@ -93,13 +93,13 @@ class Cipher:
         self._aead = _aead(_derived(data_key, b"encryption"))
         self._digest_key = _derived(data_key, b"digests")
 
-    def seal(self, plain: bytes, about: bytes) -> bytes:
+    def seal(self, plain: bytes | memoryview, about: bytes) -> bytes:
         """The bytes encrypted. They can be read back only with the same `about`."""
         nonce = os.urandom(_NONCE_SIZE)
         sealed: bytes = self._aead.encrypt(nonce, plain, about)
         return nonce + sealed
 
-    def unseal(self, sealed: bytes, about: bytes) -> bytes:
+    def unseal(self, sealed: bytes | memoryview, about: bytes) -> bytes:
         """What was encrypted; ValueError if it was changed, moved or encrypted with another key."""
         return _unseal(self._aead, sealed, about)
 
@@ -189,11 +189,17 @@ class Cipher:
     def seal_vector(self, space: str, text_hash: bytes, model: str, vector: bytes) -> tuple[str, bytes, str, bytes]:
         """A row of a vector, with a digest in place of the hash of its text."""
         key = self.digest(text_hash)
-        return space, key, model, self.seal(text_hash + vector, _about_vector(space, key, model))
+        return (
+            space,
+            key,
+            model,
+            self.seal(bytes([len(text_hash)]) + text_hash + vector, _about_vector(space, key, model)),
+        )
 
     def unseal_vector(self, space: str, key: bytes, model: str, sealed: bytes) -> tuple[str, bytes, str, bytes]:
         plain = self.unseal(sealed, _about_vector(space, key, model))
-        return space, plain[:_HASH_SIZE], model, plain[_HASH_SIZE:]
+        end = 1 + plain[0]  # the length of the hash is first
+        return space, plain[1:end], model, plain[end:]
 
 
 def _about_entry(position: int, at: int, space: str, kind: str) -> bytes:
@@ -204,7 +210,7 @@ def _about_vector(space: str, key: bytes, model: str) -> bytes:
     return b"vector," + key + f"{len(space)},{space},{model}".encode()
 
 
-def _unseal(aead: Any, sealed: bytes, about: bytes) -> bytes:
+def _unseal(aead: Any, sealed: bytes | memoryview, about: bytes) -> bytes:
     from cryptography.exceptions import InvalidTag
 
     try:

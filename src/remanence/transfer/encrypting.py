@@ -29,7 +29,7 @@ def encrypt(
     """Encrypt a folder: a new one from the start, or all that is in one. Close it everywhere before.
 
     The ledger is copied, encrypted and checked beside the present one, which it then replaces in one step. If this is
-    interrupted, the folder is as it was, and the same call continues it. Index and vector files are deleted, and made
+    interrupted, the folder is as it was, and the same call begins again. Index and vector files are deleted, and made
     again, encrypted, when spaces are used. Deleted files are not overwritten, and copies elsewhere stay as they are.
 
     Args:
@@ -42,7 +42,7 @@ def encrypt(
 
     Raises:
         InvalidInput: The folder is encrypted already, or this is a database.
-        EncryptionKeyError: There is no key, or an interrupted call had another one.
+        EncryptionKeyError: There is no key.
         LedgerUnavailable: The folder is open somewhere.
     """
     given = encryption or Encryption()
@@ -57,6 +57,7 @@ def encrypt(
             return MigrationReport(str(home), "encrypted", entries, 0, digest.hex())
         if old.cipher is not None:
             raise InvalidInput(f"{home} is encrypted already. `remanence rotate-key {home}` changes its key.")
+        shutil.rmtree(home / _WORK_FOLDER, ignore_errors=True)  # of an interrupted call
         with closing(SqliteLedger(home / _WORK_FOLDER, given)) as new:
             report = copy_and_verify(old, new, shown)
     sqlite.replace_ledger_file(old.path, new.path, report.digest)
