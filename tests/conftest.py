@@ -33,7 +33,7 @@ hypothesis.settings.load_profile("patient")
 SLOW_FILES = {
     f"test_{name}"
     for name in (
-        "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
+        "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs encryption entities erasure "
         "extractors hostile_text import_sources imports inspector langchain_imports langgraph_checkpoints "
         "langgraph_differential ledger llm llm_answers many_spaces mcp_transports migration near_pairs "
         "notebook_display notebooks one_story package parallel_extraction passages processes properties server "

@@ -20,6 +20,7 @@ from remanence.errors import EncryptionKeyError, InvalidInput, LedgerCorrupt, Mi
 from remanence.ledger.chain import StoredEntry
 
 KEY_VARIABLE, KEYRING_VARIABLE = "REMANENCE_KEY", "REMANENCE_KEYRING"
+"""The environment variables with a key, and with its name in the keyring."""
 _SERVICE = "remanence"
 """The name of the service under which a keyring has keys."""
 _KEY_SIZE, _NONCE_SIZE, _TAG_SIZE = 32, 12, 16
@@ -70,19 +71,20 @@ class Encryption:
         """
         return b64encode(os.urandom(_KEY_SIZE)).decode()
 
-    def read_key(self, place: str) -> bytes:
-        """The 32 bytes of the key for a ledger at `place`, which errors name."""
-        if self.key is not None:
-            return _key_bytes(self.key() if callable(self.key) else self.key, "the key that was given")
-        if self.keyring is None and (found := os.environ.get(KEY_VARIABLE)):
-            return _key_bytes(found, f"the environment variable {KEY_VARIABLE}")
-        if name := self.keyring or os.environ.get(KEYRING_VARIABLE):
-            return _key_bytes(_from_keyring(name), f"the key {name!r} in the keyring")
-        raise EncryptionKeyError(
-            f"{place} is encrypted, and no key was given. Set {KEY_VARIABLE} to its key or {KEYRING_VARIABLE} to the "
-            "name of the key in the keyring, or open it with policy=remanence.Policy(encryption="
-            "remanence.Encryption(key))."
-        )
+
+def read_key(encryption: Encryption, place: str) -> bytes:
+    """The 32 bytes of the key for a ledger at `place`, which errors name."""
+    key, keyring = encryption.key, encryption.keyring
+    if key is not None:
+        return _key_bytes(key() if callable(key) else key, "the key that was given")
+    if keyring is None and (found := os.environ.get(KEY_VARIABLE)):
+        return _key_bytes(found, f"the environment variable {KEY_VARIABLE}")
+    if name := keyring or os.environ.get(KEYRING_VARIABLE):
+        return _key_bytes(_from_keyring(name), f"the key {name!r} in the keyring")
+    raise EncryptionKeyError(
+        f"{place} is encrypted, and no key was given. Set {KEY_VARIABLE} to its key or {KEYRING_VARIABLE} to the name of "
+        "the key in the keyring, or open it with policy=remanence.Policy(encryption=remanence.Encryption(key))."
+    )
 
 
 class Cipher:

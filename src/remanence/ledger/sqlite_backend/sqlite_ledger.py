@@ -82,9 +82,9 @@ class SqliteLedger(SqlLedger):
         record = self._writer.execute(tables.GET_META, (tables.ENCRYPTION_KEY,)).fetchone()
         if record is None and encryption is None:
             return
-        from remanence.ledger.encryption import Cipher, Encryption
+        from remanence.ledger.encryption import Cipher, Encryption, read_key
 
-        key = (encryption or Encryption()).read_key(self.name)
+        key = read_key(encryption or Encryption(), self.name)
         if record is None:
             cipher = Cipher.create()
             with self.transaction():  # no other process writes meanwhile
@@ -104,7 +104,9 @@ class SqliteLedger(SqlLedger):
         """Wrap the data key with another key, and overwrite it as it was."""
         if self.cipher is None:
             raise InvalidInput(f"{self.name} is not encrypted. Run `remanence encrypt {self.path.parent}` first.")
-        record = self.cipher.wrapped(new.read_key(self.name))
+        from remanence.ledger.encryption import read_key
+
+        record = self.cipher.wrapped(read_key(new, self.name))
         with self.transaction():
             self._write(tables.PUT_META, [(tables.ENCRYPTION_KEY, record)])
         self.compact()  # until then the write-ahead log may have the former record
