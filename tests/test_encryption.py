@@ -141,7 +141,7 @@ def test_an_index_file_is_read_back_and_a_changed_one_is_made_again(
     ("key", "said"),
     [
         (OTHER, "is encrypted with the key .*, and the given one is"),
-        (None, "is encrypted, and no key was given. Set REMANENCE_KEY"),
+        (None, "needs a key, and none was given. Set REMANENCE_KEY"),
         ("swordfish", "is not a key: give 32 bytes"),
         (lambda: b"short", "is not a key: give 32 bytes"),
     ],
@@ -334,6 +334,9 @@ def test_a_folder_is_encrypted_later(home: Path, run: Callable[..., str], monkey
         assert space.add("Carol keeps bees.").text in [memory.text for memory in space.memories()]
         space.erase(list(space.memories())[-1])
         texts, digest = [memory.text for memory in space.memories()], space.verify().digest
+    with pytest.raises(EncryptionKeyError, match="none was given"):
+        remanence.encrypt(home.with_name("new"))
+    assert not home.with_name("new").exists()
     monkeypatch.setenv("REMANENCE_KEY", run("new-key").strip())
     assert digest in run("encrypt")
     assert words_in_files(home) == set()

@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any
 
 from remanence.errors import EncryptionKeyError, InvalidInput, LedgerCorrupt, MissingExtra
-from remanence.ledger.chain import StoredEntry
+from remanence.ledger.chain import SALT_SIZE, StoredEntry
 
 KEY_VARIABLE, KEYRING_VARIABLE = "REMANENCE_KEY", "REMANENCE_KEYRING"
 """The environment variables with a key, and with its name in the keyring."""
@@ -27,8 +27,8 @@ _KEY_SIZE, _NONCE_SIZE, _TAG_SIZE = 32, 12, 16
 """Bytes of a key of AES-256, of a nonce of GCM and of its tag."""
 _PIECE = 1 << 26
 """How many bytes of a file are encrypted at a time: a call takes less than 2 GiB."""
-_CONTENT_SIZE, _HASH_SIZE, _SALT_SIZE = 32, 16, 16
-"""Bytes of the content hash of an entry, of the hash of a text, and of a salt."""
+_CONTENT_SIZE, _DIGEST_SIZE = 32, 16
+"""Bytes of the content hash of an entry, and of a digest with the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,9 @@ def read_key(encryption: Encryption, place: str) -> bytes:
     if name := keyring or os.environ.get(KEYRING_VARIABLE):
         return _key_bytes(_from_keyring(name), f"the key {name!r} in the keyring")
     raise EncryptionKeyError(
-        f"{place} is encrypted, and no key was given. Set {KEY_VARIABLE} to its key or {KEYRING_VARIABLE} to the name of "
-        "the key in the keyring, or open it with policy=remanence.Policy(encryption=remanence.Encryption(key))."
+        f"the encryption of {place} needs a key, and none was given. Set {KEY_VARIABLE} to the key, or {KEYRING_VARIABLE} "
+        "to its name in the keyring. In Python, open it with policy=remanence.Policy(encryption="
+        "remanence.Encryption(key))."
     )
 
 
@@ -107,7 +108,7 @@ class Cipher:
 
     def digest(self, value: bytes) -> bytes:
         """A digest of 16 bytes that cannot be computed without the key: a guessed text cannot be compared with it."""
-        return blake2b(value, digest_size=_HASH_SIZE, key=self._digest_key).digest()
+        return blake2b(value, digest_size=_DIGEST_SIZE, key=self._digest_key).digest()
 
     def seal_pieces(self, plain: memoryview, about: str) -> Iterator[bytes]:
         """The content of a file encrypted in pieces, of which none can be left out or moved."""
@@ -171,14 +172,14 @@ class Cipher:
         except (ValueError, TypeError):
             return StoredEntry._make(row)
         if text is not None and salt == b"":
-            body, salt = text[_SALT_SIZE:].decode(), text[:_SALT_SIZE]
+            body, salt = text[SALT_SIZE:].decode(), text[:SALT_SIZE]
         return StoredEntry(position, at, space, kind, subject, body, salt, content, digest)
 
     def unseal_columns(self, row: Any) -> tuple[Any, ...]:
         """A row as `decode_entry` takes it; ValueError if it was changed."""
         position, at, space, kind, subject, body, digest = row
         _, subject, text = self._unseal_row(position, at, space, kind, subject, body)
-        return position, at, space, kind, subject, None if text is None else text[_SALT_SIZE:].decode(), digest
+        return position, at, space, kind, subject, None if text is None else text[SALT_SIZE:].decode(), digest
 
     def _unseal_row(
         self, position: int, at: int, space: str, kind: str, subject: bytes, body: bytes | None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import progress_bar
 from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
-from remanence.ledger.encryption import Encryption
+from remanence.ledger.encryption import Encryption, read_key
 from remanence.ledger.sqlite_backend import sqlite
 from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 from remanence.transfer.migration import MigrationReport, copy_and_verify
@@ -45,7 +45,7 @@ def encrypt(
         EncryptionKeyError: There is no key.
         LedgerUnavailable: The folder is open somewhere.
     """
-    given = encryption or Encryption()
+    given = Encryption(read_key(encryption or Encryption(), str(folder)))  # before a folder is made
     is_new = is_address(folder) or not ledger_exists(folder)
     with (
         closing(_folder_ledger(folder, given if is_new else None)) as old,
