@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
     from remanence.recall.answer import Recall as Recall
     from remanence.recall.memories_used import memories_used as memories_used
+    from remanence.recall.procedures import Procedure as Procedure
     from remanence.recall.profile import Profile as Profile
     from remanence.recall.receipts import Receipt as Receipt
     from remanence.remember.jobs import Job as Job
@@ -81,6 +82,7 @@ _NAMES = {
     "models.llm_extractor": "LLMExtractor",
     "recall.answer": "Recall",
     "recall.memories_used": "memories_used",
+    "recall.procedures": "Procedure",
     "recall.profile": "Profile",
     "recall.receipts": "Receipt",
     "schema": "Change Entity Evidence Hit Link Memory Mention Relation Triple Turn Window",

@@ -21,7 +21,7 @@ from remanence.models.reader_input import BEFORE_WORDS
 from remanence.models.turn_classes import class_probabilities
 from remanence.recall.hits import turns_before
 from remanence.recall.validity.superseded import unsuperseded_mask
-from remanence.schema import ASSISTANT, PLAN_TAG
+from remanence.schema import ASSISTANT, PLAN_TAG, PROCEDURE
 from remanence.text.repetition import same_time, statement_of
 from remanence.text.rule_extractor import RuleExtractor
 from remanence.text.text import last_words
@@ -162,6 +162,8 @@ def _extracted(index: Index) -> set[str]:
 
 
 def _may_be_stated(memory: Memory, now: datetime) -> bool:
+    if memory.kind == PROCEDURE:
+        return False
     if memory.turn is not None:
         return memory.turn.speaker != ASSISTANT
     # An event of the past happened; a plan of the past is no plan any more.

@@ -24,6 +24,7 @@ from remanence.space.facets.entity_facet import Entities, EntitiesView
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.graph_view import GraphView
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures, ProceduresView
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
 from remanence.space.view import View
@@ -42,6 +43,7 @@ _FACETS: dict[str, tuple[str, type, type]] = {
     "audit": ("admin", AuditView, Audit),
     "admin": ("admin", AdminView, Admin),
     "jobs": ("memory", object, Jobs),
+    "procedures": ("procedure", ProceduresView, Procedures),
     "upkeep": ("upkeep", object, Upkeep),
 }
 """The group of the operations of each facet, and its classes: of a view, which can be asked of the past, and of a

@@ -26,6 +26,7 @@ from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures
 from remanence.space.revision import MemoryRevision
 from remanence.text.temporal import parse_moment
 
@@ -189,9 +190,7 @@ class Space(MemoryRevision):
             ...     [memory.tags for memory in added]
             [(), ('sport',)]
         """
-        show = progress_bar(progress, "remembering")
-        engine = self._engine
-        now = engine.now()
+        show, engine, now = progress_bar(progress, "remembering"), self._engine, self._engine.now()
         checked_rows, drafts = _rows(rows, "texts or dicts"), list[AddOptions]()
         try:
             for row in checked_rows:
@@ -461,6 +460,11 @@ class Space(MemoryRevision):
     def jobs(self) -> Jobs:
         """The background jobs of `remember(..., wait=False)`."""
         return self._facet(Jobs)
+
+    @property
+    def procedures(self) -> Procedures:
+        """Recording which steps of a task worked, and recalling them."""
+        return self._facet(Procedures)
 
     @property
     def audit(self) -> Audit:

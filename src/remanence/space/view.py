@@ -25,6 +25,7 @@ from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
 from remanence.space.facets.entity_facet import EntitiesView
 from remanence.space.facets.graph_view import GraphView
+from remanence.space.facets.procedure_facet import ProceduresView
 from remanence.space.prompt_view import PromptView
 from remanence.space.recall_request import answer_request, checked_request, with_usage
 from remanence.text.temporal import parse_moment
@@ -97,7 +98,8 @@ class View(PromptView):
             during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
             history: Whether to include memories that were replaced or have expired, labelled. "auto"
                 includes them when the question is about the past.
-            kinds: Only memories of these kinds: "episode", "semantic", "viewpoint".
+            kinds: Only memories of these kinds: "episode", "semantic", "viewpoint", "procedure". Left out: all but
+                procedures (`space.procedures`).
             tags: Only memories with all of these tags.
             source: Only what comes from this source, or one of several.
             speaker: Only what this person said or saw, or one of several.
@@ -448,6 +450,11 @@ class View(PromptView):
     def admin(self) -> AdminView:
         """This space in numbers."""
         return self._facet(AdminView)
+
+    @property
+    def procedures(self) -> ProceduresView:
+        """Which steps of a task worked, as this view knows it."""
+        return self._facet(ProceduresView)
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """The vectors of texts, or of questions, by the embedder of this space."""

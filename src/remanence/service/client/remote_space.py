@@ -32,6 +32,8 @@ from remanence.service.client.remote_facets import (
     RemoteGraphView,
     RemoteJob,
     RemoteJobs,
+    RemoteProcedures,
+    RemoteProceduresView,
 )
 from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.endpoints import memory_operations
@@ -74,6 +76,7 @@ else:
     graph=RemoteGraphView,
     audit=RemoteAuditView,
     admin=RemoteAdminView,
+    procedures=RemoteProceduresView,
 )
 class RemoteViewBase(_View):
     """Reading a space of a server, now or as of a moment."""
@@ -166,6 +169,7 @@ class RemoteView(RemoteViewBase):
     audit=RemoteAudit,
     admin=RemoteAdmin,
     jobs=RemoteJobs,
+    procedures=RemoteProcedures,
     upkeep=RemoteUpkeep,
 )
 class RemoteSpace(RemoteViewBase, _Space):
