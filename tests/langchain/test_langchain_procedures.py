@@ -13,7 +13,7 @@ from langchain_models import WAYS, Actor, asked, recalled, run
 
 import remanence
 from langchain_remanence import RemanenceMiddleware
-from remanence import InvalidInput, Policy, Space
+from remanence import Policy, Space
 
 TASK = "Deploy the shop to staging"
 done: list[str] = []
@@ -126,8 +126,3 @@ def test_an_agent_answers_if_its_procedures_fail(space: Space, caplog: pytest.Lo
     assert answer["messages"][-1].text == "All done."
     assert "could not record what worked" in caplog.text
     assert space.procedures.list() == []
-
-
-def test_the_space_itself_is_needed(space: Space) -> None:
-    with pytest.raises(InvalidInput, match="procedures=True needs the space itself"):
-        RemanenceMiddleware(space.as_of("2026-05-01"), procedures=True)

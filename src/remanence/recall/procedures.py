@@ -18,7 +18,7 @@ from remanence.index.engine.identity import content_digest
 from remanence.index.engine.inputs import check_path
 from remanence.schema import Memory
 from remanence.text.framing import escape_structure, plain_line
-from remanence.text.text import normalize_text, pluralize, truncate
+from remanence.text.text import normalize_text, truncate
 
 Outcome = Literal["success", "failure"]
 
@@ -75,7 +75,7 @@ class FailedSteps:
 
     def __str__(self) -> str:
         why = f": {plain_line(self.error)}" if self.error else ""
-        earlier = f"; worked {pluralize(self.worked, 'time', 'times')} before" if self.worked else ""
+        earlier = f"; worked {_times(self.worked)} before" if self.worked else ""
         return f"{' → '.join(map(str, self.steps))}{why} ({_day_and_versions(self.at, self.tools)}{earlier})"
 
 
@@ -111,7 +111,7 @@ class Procedure:
 
     def __str__(self) -> str:
         task = plain_line(self.task)
-        lines = [f"Nothing worked yet for the task “{task}”."]
+        lines = [f"Nothing is known to work for the task “{task}”."]
         if self.last_worked is not None:
             lines = [f"What worked for the task “{task}” ({self._record(self.last_worked)}):"]
             lines += [f"{number}. {step}" for number, step in enumerate(self.steps, 1)]
@@ -132,7 +132,7 @@ class Procedure:
             The text: front matter with the two, then the numbered steps and what to avoid.
 
         Raises:
-            InvalidInput: Nothing worked yet, or `name` or `description` is not valid.
+            InvalidInput: Nothing is known to work, or `name` or `description` is not valid.
 
         Example:
             >>> import remanence
@@ -151,7 +151,7 @@ class Procedure:
             <BLANKLINE>
         """
         if self.last_worked is None:
-            raise InvalidInput(f"nothing worked yet for the task {self.task!r}. Record a run that did.")
+            raise InvalidInput(f"nothing is known to work for the task {self.task!r}. Record a run that worked.")
         task = plain_line(self.task)
         if description is None:
             used = f". Use these steps for this task: they {self._record(self.last_worked)}."
@@ -191,9 +191,8 @@ class Procedure:
         return path
 
     def _record(self, last: datetime) -> str:
-        count = "once" if self.worked == 1 else f"{self.worked} times"
-        failed = f", failed {pluralize(self.failed, 'time', 'times')}" if self.failed else ""
-        return f"worked {count}, last on {_day_and_versions(last, self.tools)}{failed}"
+        failed = f", failed {_times(self.failed)}" if self.failed else ""
+        return f"worked {_times(self.worked)}, last on {_day_and_versions(last, self.tools)}{failed}"
 
     def _skill_name(self, name: str | None) -> str:
         made = _skill_name(self.task) or f"procedure-{task_digest(self.task)[:8]}"
@@ -309,6 +308,10 @@ def procedure_of(runs: Sequence[TaskRun], tools: Mapping[str, str], probability:
         memories=tuple(dict.fromkeys(run.memory for run in (*shown, *runs))),
         probability=probability,
     )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def _day_and_versions(at: datetime, tools: Mapping[str, str]) -> str:

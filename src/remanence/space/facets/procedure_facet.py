@@ -39,8 +39,8 @@ _CONSIDERED = 10
 """How many memories of other tasks are read with a task that is not known in these words."""
 _MIN_PROBABILITY = 0.7
 """The least probability, by the reader, that a known task is the one that is asked for. Set by hand on the
-four tasks of benchmarks/procedures.py, one stored, each with three lists of steps: 14 of 36 askings in other words reach
-it, and 2 of 156 of other tasks. At 0.5, it would be 20 and 9."""
+four tasks of benchmarks/procedures.py, one stored, each with three lists of steps: 14 of 36 askings in other words
+reach it, and 2 of 156 of other tasks. At 0.5, it would be 20 and 9."""
 _CLEAR = 2.0
 """How many times as probable as a task with other steps the best one has to be. Of "Copy A to B" and "Copy B to A" the
 reader cannot say which one is meant in other words, and the steps of one would harm in the other. Set by hand."""
@@ -108,7 +108,7 @@ class ProceduresView(Facet):
             current = filter_rows(filters, index, index.current_rows(position), position)
             rows = [row for last in current for row in catalog.rows_of(catalog.memory_of(last))]
             known = [row for row, at in zip(rows, catalog.positions_of_rows(rows), strict=True) if at <= position]
-            return runs_in(index.memories(known))
+            return runs_in(index.memories(sorted(known)))  # in the order of the ledger
 
     def _similar(self, task: str, installed: Mapping[str, str]) -> Procedure | None:
         """What is known of the task that is probably the same in other words, if it is clear which."""
