@@ -43,6 +43,7 @@ PAGES = {
 }
 DONE = """() => document.querySelector('main h1, main .graph-view')
   && !document.querySelector('main .loading, main [aria-busy]')"""
+"""Nothing loads any more: lists, the profile and the map have `aria-busy` until then."""
 _DRAG = """async () => {
   const graph = (await import('/inspector/js/graph_view.js')).shownMap();
   const canvas = graph.canvas;

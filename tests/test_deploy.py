@@ -25,6 +25,8 @@ def test_the_commands_of_the_examples_are_commands() -> None:
     service = re.search(r"^ExecStart=\S+/remanence (.*)$", unit, re.MULTILINE)
     assert service is not None
     options_of(service[1])
+    [made] = re.findall(r"^#     \S+/remanence (.*tokens create.*)$", unit, re.MULTILINE)
+    options_of(made)
     compose = (DEPLOY / "compose.yaml").read_text("utf-8")
     [typed] = re.findall(r"run --rm remanence (.*)$", compose, re.MULTILINE)
     options_of(typed)

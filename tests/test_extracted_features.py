@@ -105,6 +105,11 @@ EDITOR = Chat(
         ),
     ),
 )
+OPINION = Chat(
+    "2026-02-03",
+    "VS Code feels sluggish on this laptop",
+    (fact("The user finds VS Code sluggish.", "VS Code feels sluggish on this laptop", "viewpoint"),),
+)
 AUSTIN = Chat(
     "2026-05-06",
     "I switched from my old accounting firm in Chicago to a startup in Austin back in March. The pay cut was rough.",
@@ -212,11 +217,20 @@ def preference(space: Space) -> None:
     assert "Neovim" in current(space, "Which editor do I prefer?", limit=1)[0]
 
 
+def opinion(space: Space) -> None:
+    """What was thought before a change is found, though after what tells of the change."""
+    found = space.recall("What did I think about VS Code before switching?", limit=5)
+    assert any("sluggish" in hit.memory.text for hit in found)
+
+
 def move(space: Space) -> None:
     """One event with both places, one state, both from March."""
     assert sorted(kinds(space).values()) == ["episode", "semantic"]
     assert {f"{stored(space, text).valid.start:%Y-%m}" for text in kinds(space)} == {"2026-03"}
     assert "Austin" in current(space, "Where do I work?", limit=1)[0]
+    day = space.recall("When did I move to Austin?", limit=1)[0].memory.valid.start
+    assert day is not None
+    assert f"{day:%Y-%m}" == "2026-03"
 
 
 def dinner(space: Space) -> None:
@@ -297,10 +311,11 @@ def disagreeing(space: Space) -> None:
 ROWS = (
     Row((44, 45, 46, 47, 48, 49, 50, 52, 56, 57, 61), "a change of work", (LEFT,), transition),
     Row((51, 53, 62), "a change of taste", (EDITOR,), preference),
-    Row((54,), "the example of Chicago and Austin", (AUSTIN,), move),
+    Row((9,), "what was thought before a change", (OPINION, EDITOR), opinion),
+    Row((8, 54), "the example of Chicago and Austin", (AUSTIN,), move),
     Row((58, 59, 60), "neither split nor merged, names verbatim", (DINNER,), dinner),
     Row((55,), "self-contained", ROSA, self_contained),
-    Row((6, 119, 120, 121, 126, 129, 130, 132, 133), "typed facts; updates, with why", (GOOGLE, STRIPE), updated),
+    Row((6, 119, 120, 121, 126, 129, 130, 132, 133, 143), "typed facts; updates, with why", (GOOGLE, STRIPE), updated),
     Row((125,), "updates drop the words, too", PHONES, dropped),
     Row((127, 128), "extends, and nothing", DOG, extended),
     Row((122, 123, 131, 135), "bound in time", ON_CALL, expired),

@@ -25,6 +25,7 @@ from remanence.models.reader_input import as_line, needs_turn_before
 from remanence.ports import ReaderLine
 from remanence.recall.question import parse_question
 from remanence.schema import Hit, Memory
+from remanence.space.playground import exchange
 from remanence.testing import HashingEmbedder
 from remanence.text.framing import is_frame, plain_line, strip_frames
 from remanence.text.front_matter import strip_links
@@ -100,6 +101,7 @@ PATHS: dict[str, Callable[[str], object]] = {
     "remembered answer": in_space(remember_answer),
     "profile": in_space(stated),
     "recall": in_space(remanence.Space.recall),
+    "message in the playground": in_space(exchange),
 }
 WHO = ("Ana ", "Ana Silva ", "Dr. Ana ", "my sister ", "my friend Bob ", "the user ", "The user's ", "I ", "i ", "she ")
 DOES = (

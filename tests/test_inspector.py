@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -190,6 +192,12 @@ def test_the_slider_moves_the_whole_page_to_an_earlier_day(read_page: Page, read
     expect(read_page.locator("#past-note")).to_be_empty()
     expect(read_page.get_by_role("button", name="This one holds").first).to_be_enabled()
 
+    read_page.get_by_label("Show what was known on").fill("2026-03-10")
+    expect(read_page.locator("#past-note")).to_contain_text("10 March 2026")
+    expect(read_page.get_by_role("slider", name="Day of knowledge")).to_have_attribute(
+        "aria-valuetext", "10 March 2026"
+    )
+
 
 def test_the_mark_of_a_day_is_where_the_slider_is_on_that_day(page: Page) -> None:
     """Also if there was only one day."""
@@ -204,6 +212,23 @@ def test_the_mark_of_a_day_is_where_the_slider_is_on_that_day(page: Page) -> Non
     assert scale is not None
     assert mark["width"] < scale["width"] / 50
     assert mark["x"] + mark["width"] > scale["x"] + scale["width"] * 0.97
+
+
+@pytest.mark.parametrize("width", [390, 800, 1240])
+def test_the_months_of_the_bar_stand_apart(page: Page, width: int) -> None:
+    """Also where the first month is shortly before the turn of a year."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        space.add_many([{"text": "Ana rows.", "now": "2025-11-28"}, {"text": "Ana rests.", "now": "2026-05-01"}])
+        with served(space) as address:
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(address)
+            expect(page.locator("#timebar .months span").last).to_have_text("Now")
+            ends = page.locator("#timebar .months span").evaluate_all(
+                "all => all.map((each) => each.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+            )
+            page.goto("about:blank")
+    assert len(ends) > 2
+    assert all(right + 3 < left for (_, right), (left, _) in pairwise(ends))
 
 
 def test_the_graph_shows_the_map_and_the_neighbourhood_of_an_entity(read_page: Page, read_address: str) -> None:
@@ -688,11 +713,19 @@ def test_erasing_asks_for_a_typed_word(page: Page, address: str, story: remanenc
     page.get_by_role("group", name="Selected memories").get_by_role("button", name="Erase").click()
     dialog = page.get_by_role("dialog")
     confirm = dialog.get_by_role("button", name="Erase for good")
+    expect(dialog).to_contain_text("This cannot be undone.")
     dialog.get_by_label("to confirm").fill("erase 3")
     expect(confirm).to_be_disabled()
     dialog.get_by_label("to confirm").fill("erase 2")
-    expect(dialog).to_contain_text("This cannot be undone.")
     confirm.click()
+    certificate = page.get_by_role("dialog", name="Certificate of erasure")
+    expect(certificate).to_contain_text("2 versions of memories")
+    with page.expect_download() as saved:
+        certificate.get_by_role("button", name="Save as a file").click()
+    written = json.loads(saved.value.path().read_text("utf-8"))
+    expect(certificate.locator(".digest")).to_have_text(written["digest"])
+    assert len(written["memories"]) == 2
+    certificate.get_by_role("button", name="Close").click()
     expect(page.locator("table.memories tbody tr")).to_have_count(len(ROWS) - 2)
     assert story.admin.stats().memories["erased"] == 2
 
@@ -762,6 +795,16 @@ def test_what_an_agent_was_told_is_shown_and_replayed(page: Page, address: str, 
     expect(page.locator(".difference .removed")).to_contain_text(told[1].memory.text)
 
 
+def test_a_recorded_prompt_is_replayed_as_a_prompt(page: Page, address: str, story: remanence.Space) -> None:
+    """What a prompt left out then is nothing new now."""
+    quoted = story.for_prompt("Where does Bruno live?", limit=1, record=True).hits
+    assert len(quoted) == 1 < len(story.recall("Where does Bruno live?"))
+    page.goto(f"{address}/#/answers")
+    page.get_by_role("link", name="Where does Bruno live?").click()
+    page.get_by_role("button", name="Replay now").click()
+    expect(page.locator(".difference")).to_have_text("Exactly the same.")
+
+
 def test_two_dates_and_two_settings_are_compared(read_page: Page, read_address: str) -> None:
     read_page.goto(f"{read_address}/#/compare?from=2026-01-15&until=2026-02-10")
     expect(read_page.locator(".change.learned")).to_contain_text("Bruno lives in Faro.")
@@ -775,6 +818,9 @@ def test_two_dates_and_two_settings_are_compared(read_page: Page, read_address: 
     expect(sides).to_have_count(2)
     expect(sides.first).to_contain_text("Lisbon")
     expect(sides.last).not_to_contain_text("Lisbon")
+    expect(read_page.get_by_role("status").filter(has_text="in both")).to_contain_text("only in the first")
+    read_page.goto(f"{read_address}/#/compare/settings?q=Ana")
+    expect(read_page.get_by_text("Both give the same memories in the same order.")).to_be_visible()
 
 
 def test_the_playground_says_what_reaches_the_prompt_and_why_not(
@@ -828,11 +874,13 @@ def test_search_narrows_by_filters_and_shows_more_than_twelve(page: Page, addres
 
 
 def test_no_text_of_the_page_has_the_name_of_a_python_thing(read_page: Page, read_address: str) -> None:
-    for view in VIEWS:
+    for view in (*VIEWS, "timeline/Bruno", "search?entity=Ana"):
         read_page.goto(f"{read_address}/#/{view}")
         expect(read_page.locator(".loading")).to_have_count(0)
         text = read_page.locator("body").inner_text()
-        assert not re.findall(r"\b[a-z]+_[a-z]+\b|\bNone\b(?! )|\bTrue\b(?! (?:during|now))|Error:", text), view
+        assert not re.findall(
+            r"\b[a-z]+_[a-z]+\b|\bNone\b(?! )|\bTrue\b(?! (?:during|now))|Error:|—\w+→|\bgc\b", text
+        ), view
 
 
 def test_keys_of_the_map_are_not_those_of_the_page(read_page: Page, read_address: str) -> None:

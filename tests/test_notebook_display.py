@@ -236,7 +236,7 @@ class TestPictures:
         compared = evaluate(space, {"Where does Ana live?": told[1]}, {"usual": {}, EVIL: {"signals": ["times"]}})
         svg = compared.show().formats[".svg"]()
         texts = [each.text for each in ElementTree.fromstring(svg).iter() if each.tag.endswith("text")]
-        assert texts[0] == "2 settings on 1 question, the first 10 hits of each"
+        assert texts[0] == "2 settings on 1 question"
         assert {"usual", "R@1", "MRR", "100", "0"} <= set(texts)
         assert "<script" not in svg
 
@@ -310,8 +310,8 @@ class TestEvaluate:
         assert compared["only times"] is times
         assert usual.mean_ms > 0
         lines = str(compared).splitlines()
-        assert lines[0] == "2 settings on 3 questions, the first 10 hits of each"
-        assert lines[1].split() == ["setting", "R@1", "R@5", "R@10", "MRR", "ms", "misses", "better", "worse"]
+        assert lines[0] == "2 settings on 3 questions"
+        assert lines[1].split() == ["setting", "R@1", "R@5", "R@10", "MRR", "ms", "tokens", "misses", "better", "worse"]
         assert lines[3].split()[-2:] == ["0", "3"]
         page = Cells(compared._repr_html_())
         assert page.tags.count("details") >= 1

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
-from remanence import InvalidInput, LLMExtractor, Space
+from remanence import InvalidInput, LLMExtractor, NotFound, Space
 from remanence.models.readers import READER_VARIABLE
-from remanence.space.playground import exchange
+from remanence.space.playground import ask_again, exchange
 
 TOLD = ("I'm allergic to peanuts.", "My dog is called Bo.", "I moved to Porto last spring.")
 
@@ -94,3 +94,17 @@ def test_a_model_that_fails_is_named_and_the_message_is_kept() -> None:
 def test_a_blank_message_is_refused(space: Space) -> None:
     with pytest.raises(InvalidInput, match="Type something"):
         exchange(space, "  ")
+
+
+def test_a_recorded_question_is_asked_again_in_its_own_way(space: Space) -> None:
+    """A prompt as a prompt, a recall with its options; of what was learned since, both have what fits now."""
+    space.for_prompt("What should I avoid?", turns=[{"role": "user", "content": "Peanuts?"}], limit=1, record=True)
+    space.audit.record(space.recall("Where do I live?", limit=1, kinds="episode"))
+    asked, prompt = space.audit.recorded()
+    assert [memory.id for memory in ask_again(space, prompt.position)] == list(prompt.memories)
+    assert [memory.id for memory in ask_again(space, asked.position)] == list(asked.memories)
+    before = ask_again(space, asked.position)
+    space.forget(before[0])
+    assert before[0] not in ask_again(space, asked.position)
+    with pytest.raises(NotFound, match="no recorded recall at 1"):
+        ask_again(space, 1)

@@ -341,7 +341,8 @@ def test_topics_may_be_a_table_a_dict_or_a_file(space: Space, tmp_path: Path) ->
     ("topics", "said"),
     [
         (7, "topics=7 is none of 'person', 'project'"),
-        (["home"], r"topics=\['home'\] is none of"),
+        (["home"], "topics='home' is no file that can be read"),
+        (["person", 7], "topics=7 is none of 'person', 'project'"),
         ("persons", "topics='persons' is no file that can be read"),
         ({}, "topics has 0 questions. Give 1 to 200"),
         ({"home": []}, "topics has 0 questions"),
@@ -546,13 +547,37 @@ def test_facts_that_the_rules_of_an_earlier_release_wrote_are_left_out(home: Pat
         assert texts_of(space) == [said]
 
 
+def test_a_list_of_topics_extends_a_table(space: Space) -> None:
+    """With topics of one's own, or with questions for one of its topics."""
+    space.add_many(["I live in Porto.", "My boat is a dinghy."])
+    own: Mapping[str, Any] = {"boat": ["What boat do I have?", "What kind of boat is it?"]}
+
+    assert {each.topic for each in space.profile(topics=["person", own]).statements} == {"home", "boat"}
+    assert "boat" not in {each.topic for each in space.profile(topics="person").statements}
+
+
+def test_a_file_of_topics_is_read_each_time(space: Space, tmp_path: Path) -> None:
+    """Somebody who writes one looks at the profile between the changes."""
+    space.add("I live in Porto.")
+    file = tmp_path / "topics.tsv"
+    for name in ("home", "town"):
+        file.write_text(f"{name}\tWhere do I live?\n")
+        assert [each.topic for each in space.profile(topics=file).statements] == [name]
+
+
 # Over a connection
 
 
 @pytest.mark.parametrize(
-    "topics", [None, "project", {"home": ["Where do I live?", "With whom?"], "rest": "What else?"}]
+    "topics",
+    [
+        None,
+        "project",
+        {"home": ["Where do I live?", "With whom?"], "rest": "What else?"},
+        ["person", {"tea": "What do I drink?"}],
+    ],
 )
-def test_a_remote_space_gives_the_same_profile(space: Space, topics: str | Mapping[str, Any] | None) -> None:
+def test_a_remote_space_gives_the_same_profile(space: Space, topics: Any) -> None:
     """With the same topics."""
     space.add_many(["I live in Porto.", "I like green tea."])
     space.add_turns([{"role": "assistant", "content": "Any pets?"}, {"role": "user", "content": "a cat called Momo"}])
@@ -576,7 +601,9 @@ def test_a_remote_space_reads_the_callers_file_and_never_one_of_the_server(space
         url = url.replace("{space:path}", "default").replace("{space}", "default")
         answer = client.get(url, params={"topics": '{"town": "In which town do I live?"}'})
         assert answer.json()["statements"][0]["topic"] == "town"
-        refused = client.get(url, params={"topics": str(file)})
-
-    assert refused.status_code == 422
-    assert str(file) in refused.text
+        listed = client.get(url, params={"topics": '["person", {"town": "In which town do I live?"}]'})
+        assert listed.json()["statements"][0]["topic"] == "town"
+        for hidden in (str(file), f'["{file}"]'):
+            refused = client.get(url, params={"topics": hidden})
+            assert refused.status_code == 422
+            assert str(file) in refused.text

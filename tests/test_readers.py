@@ -120,6 +120,20 @@ def test_a_reader_that_says_that_nothing_answers_chooses_nothing(clock: FakeCloc
     assert texts_of(answer)[0] == texts_of(signals)[0]
 
 
+def test_what_hardly_tells_what_is_asked_is_not_chosen() -> None:
+    """Though the reader takes the memory that does for replaced, and chooses from what is left."""
+    reader = ScriptedReader(
+        {"nurse": 0.1, "dairy": 0.23},
+        answers={"nurse": 0.86, "dairy": 0.27},
+        replaced={"nurse": 0.97},
+        choice={"nurse": 0.11, "dairy": 0.43},
+    )
+    hits = hit("My wife is a nurse.", 0.53), hit("Her allergist says that dairy is fine.", 0.08)
+    read = read_hits(hits, 0, parse_question("What's my wife's job?", NOW), NOW, reader)
+
+    assert "nurse" in texts_of(read.hits)[0]
+
+
 def test_a_choice_about_another_person_decides_nothing(clock: FakeClock) -> None:
     """Readers take what the user said of themselves for an answer to "What do I buy for him?"."""
     reader = ScriptedReader({"window": 0.5, "aisle": 0.9}, choice={"window": 0.1, "aisle": 0.9})

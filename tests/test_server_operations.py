@@ -64,11 +64,13 @@ class TestRequestIds:
                     headers={"x-request-id": "r1"},
                 ).raise_for_status()
                 client.get(f"{BASE}/memories/find?key=secret-key", headers={"x-request-id": "r2"})
+            logging.getLogger("uvicorn.error").info("started", extra={"color_message": "\x1b[36mstarted"})
         finally:
             root.removeHandler(handler)
             root.setLevel(logging.WARNING)
 
         rows = [json.loads(line) for line in written.getvalue().splitlines()]
+        assert not any("color_message" in row for row in rows), "what is for a terminal"
         first = [row for row in rows if row.get("request_id") == "r1"]
         assert {row["logger"] for row in first} >= {"remanence.index.engine.engine", "remanence_server.access"}
         access = next(row for row in first if row["logger"] == "remanence_server.access")

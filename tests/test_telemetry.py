@@ -77,6 +77,9 @@ def test_writes_have_the_names_of_the_conventions(spans: InMemorySpanExporter) -
         space.touch(memory)
         space.forget(memory)
         space.unforget(memory.id)
+        space.revise(memory, tags="home")
+        space.end([memory])
+        space.revert(memory.id)
         space.erase(memory.id)
         space.erase_space()
 
@@ -86,13 +89,13 @@ def test_writes_have_the_names_of_the_conventions(spans: InMemorySpanExporter) -
         ("upsert_memory", 2),
         ("update_memory", 1),
         ("delete_memory", 1),
-        ("update_memory", 1),
+        *[("update_memory", 1)] * 4,
         ("delete_memory", 1),
         ("delete_memory_store", None),
     ]
     assert all("write ledger" in children(spans, span) for span in operations)
     ids = [(span.attributes or {}).get("gen_ai.memory.record.id") for span in operations]
-    assert ids == [None, None, memory.id, memory.id, memory.id, memory.id, None]
+    assert ids == [None, None, *[memory.id] * 4, None, memory.id, memory.id, None], "only `end` was given a list"
 
 
 def test_texts_are_recorded_only_if_asked_for(exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -861,3 +861,28 @@ def test_a_verb_in_the_present_tells_what_lies_ahead(text: str, told: str, windo
     """Also in a clause after "told" or "said"; two days in a row are both meant, and a rate is no distance."""
     [found] = find_stated_times(text, datetime.fromisoformat(told))
     assert str(found.window) == window
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "window"),
+    [
+        ("signed up for a workshop on 28 and 29 November", "2026-10-10", "2026-11-28 to 2026-11-30"),
+        ("i registered us both for the first aid course, 3 december", "2026-10-10", "2026-12-03"),
+        ("Landlord wrote: 890 a month from October", "2026-09-10", "since 2026-10-01"),
+        ("They raised the fee to 280 from 1 April.", "2026-03-07", "since 2026-04-01"),
+        ("accepted the part-time role starting June 1", "2026-05-10", "since 2026-06-01"),
+        ("The contract was given to Kone as of 1 September.", "2026-08-21", "since 2026-09-01"),
+        ("went with the startup. signed friday, start 1 april", "2026-03-16", "2026-04-01"),
+        ("june is expecting, in august. she told me on the bench", "2026-02-11", "2026-08-01 to 2026-09-01"),
+        # The verb's own time, and what is not far nearer ahead.
+        ("The workshop on 28 and 29 November was great.", "2026-10-10", "2025-11-28 to 2025-11-30"),
+        ("We were in Rome for the concert on 5 November.", "2026-10-10", "2025-11-05"),
+        ("She stayed for two weeks in November.", "2026-10-10", "2025-11-01 to 2025-12-01"),
+        ("She left for Rome in May.", "2026-10-10", "2026-05-01 to 2026-06-01"),
+        ("I got the job in Graz, and I signed in May.", "2026-10-10", "2026-05-01 to 2026-06-01"),
+    ],
+)
+def test_a_time_of_what_was_agreed_lies_ahead_where_that_is_far_nearer(text: str, told: str, window: str) -> None:
+    """The past verb before it, or that of another clause, tells when it was agreed."""
+    found = find_stated_times(text, datetime.fromisoformat(told))
+    assert str(found[-1].window if "signed friday" in text else found[0].window) == window

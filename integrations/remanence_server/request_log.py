@@ -25,7 +25,7 @@ REQUEST_ID: ContextVar[str] = ContextVar("remanence_request_id", default="")
 """The id of the request that is being answered; threads of the pools have it, too."""
 access_log = logging.getLogger("remanence_server.access")
 _USABLE = re.compile(r"[\w.:/+=@-]{1,128}", re.ASCII)
-_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
 class RequestLog:

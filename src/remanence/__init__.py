@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from remanence.space.opening import reembed as reembed
     from remanence.space.opening import restore as restore
     from remanence.space.space import Space as Space
+    from remanence.space.union import Union as Union
+    from remanence.space.union import union as union
     from remanence.space.view import View as View
     from remanence.text.framing import frame as frame
     from remanence.transfer.overview import Stats as Stats
@@ -71,6 +73,7 @@ _NAMES = {
     "space.file_memory.memory_files": "MemoryFiles",
     "space.opening": "aopen migrate open reembed restore",
     "space.space": "Space",
+    "space.union": "Union union",
     "space.view": "View",
     "index.engine.policy": "Policy",
     "index.engine.trust": "TrustRules",

@@ -52,13 +52,16 @@ _OPERATIONS: tuple[tuple[type, str, str], ...] = (
     (Space, "remember", "upsert_memory"),
     (Space, "touch", "update_memory"),
     (Space, "unforget", "update_memory"),
+    (Space, "revise", "update_memory"),
+    (Space, "end", "update_memory"),
+    (Space, "revert", "update_memory"),
     (Space, "forget", "delete_memory"),
     (Space, "forget_many", "delete_memory"),
     (Space, "erase", "delete_memory"),
     (Space, "erase_many", "delete_memory"),
     (Space, "erase_space", "delete_memory_store"),
 )
-_ON_ONE_RECORD = ("touch", "unforget", "forget", "erase")
+_ON_ONE_RECORD = ("touch", "unforget", "revise", "end", "revert", "forget", "erase")
 _in_operation: ContextVar[bool] = ContextVar("remanence_in_operation", default=False)
 """Whether an operation runs: one that another one calls, as `forget` calls `forget_many`, is none of the caller."""
 _installed: list[tuple[Any, str, Any]] = []

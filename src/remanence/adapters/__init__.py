@@ -95,6 +95,7 @@ __all__ = [
     "lazy_getattr",
     "log_and_continue",
     "normalize_text",
+    "own_hits",
     "placeholder_text",
     "pluralize",
     "prompt_budget",
@@ -205,6 +206,16 @@ def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str]
     ]
     if ids:
         space.touch(ids)
+
+
+def own_hits(hits: Iterable[Hit], space: Space) -> list[Hit]:
+    """Return the hits of a space, if those of a union with shared ones are among them.
+
+    Args:
+        hits: The hits of a recall.
+        space: The space of the user.
+    """
+    return [hit for hit in hits if hit.space in ("", space.name)]
 
 
 def check_kinds(kinds: Any) -> Any:

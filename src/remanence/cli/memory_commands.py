@@ -125,6 +125,19 @@ def erase(space: Space, args: Namespace) -> Result:
     return ask_and_erase(args, described, lambda: [space.erase(args.id, with_related=args.with_related)])
 
 
+@space_command("erase-about", "erase-about Clara --dry-run", "subject --children --dry-run --yes")
+def erase_about(space: Space, args: Namespace) -> Result:
+    """Delete everything about a person or a thing permanently, by its name or the id of its entity."""
+    planned = space.erase_about(args.subject, dry_run=True, children=args.children)
+    if args.dry_run:
+        return Result(planned, str(planned))
+
+    def erased() -> list[object]:
+        return [space.erase_about(args.subject, children=args.children)]
+
+    return ask_and_erase(args, lambda: f"what this lists:\n{planned}\n", erased)
+
+
 @space_command("erase-space", "erase-space --space users/bob --yes", "--yes")
 def erase_space(space: Space, args: Namespace) -> Result:
     """Delete everything in a space and in the spaces below it permanently."""

@@ -139,8 +139,10 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
         console().print(recall.table(ids=True))  # names the missing signals, too
         return
     else:
+        from remanence.recall.answer import hit_label
+
         for hit in recall:
-            print(f"{hit.score:.2f}\t{hit.memory.id}\t{one_line(str(hit))}")
+            print(f"{hit.score:.2f}\t{hit.memory.id}\t{one_line(str(hit) + hit_label(hit))}")
     for signal, reason in recall.missing.items():
         print(f"warning: {signal} is missing from this answer: {reason}", file=sys.stderr)
 

@@ -5,6 +5,7 @@ readers.py         readers, which score hits for a question; reader_input.py is 
 text_model.py      the two small transformers that come with the package
 message_words.py   what the words of a message say about it; turn_classes.py says what a memory is, by its vector
                    ended_weights.tsv: the weights by which the profile leaves out what has ended
+lifetimes.py       how long what a memory says is likely to hold, by what it is about
 catalogue.py       the transformers that are known by name; onnx_models.py runs them
 extractors.py      the extractor for what a caller passes
 llm_extractor.py   facts, profiles and merged texts from a language model

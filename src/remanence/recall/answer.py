@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 from remanence.errors import InvalidInput
 from remanence.recall.receipts import Receipt
 from remanence.recall.show.recall_tables import hits_to_df
-from remanence.schema import Evidence, Hit, HitUsage, Memory, Window, format_moment
+from remanence.schema import Evidence, Hit, HitUsage, Memory, SignalScale, Window, format_moment
 from remanence.schema.display import html_table
 from remanence.text.framing import estimate_tokens, plain_line
 from remanence.text.hidden_characters import escape_terminal
-from remanence.text.rule_extractor import RuleExtractor
 from remanence.text.text import truncate
 
 if TYPE_CHECKING:
@@ -46,7 +45,10 @@ class Recall(Sequence[Hit]):
         position: The last ledger position that was read.
         confidence: The probability that a hit answers the question, by the reader; None without a reader.
         as_of: The moment of a view of the past; None for the present.
-        receipt: Enough to return this list again later: see `space.audit.replay`.
+        receipt: Enough to return this list again later: see `space.audit.replay`. None for a union.
+        scales: For each signal that searched, which of its raw scores count as nothing and in full, and its weight. A
+            union brings the scores of its spaces to one scale by them.
+        pinned: How many of the first hits come first because they held at the time asked about, by their claims.
     """
 
     question: str
@@ -59,6 +61,8 @@ class Recall(Sequence[Hit]):
     confidence: float | None = None
     as_of: datetime | None = None
     receipt: Receipt | None = None
+    scales: dict[str, SignalScale] = field(default_factory=dict)
+    pinned: int = 0
 
     @property
     def confident(self) -> bool:
@@ -137,7 +141,7 @@ class Recall(Sequence[Hit]):
         """
         lines = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
-            lines.append(f"{number:>2}. {hit.score:.2f}  {truncate(str(hit), 200)}{_label(hit)}")
+            lines.append(f"{number:>2}. {hit.score:.2f}  {truncate(str(hit), 200)}{hit_label(hit)}")
             lines += [f"      {reason}" for reason in _reasons(hit)]
         if not self.hits:
             lines.append("    nothing found")
@@ -147,8 +151,8 @@ class Recall(Sequence[Hit]):
         """The hits as dicts of JSON types.
 
         Returns:
-            One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context,
-            memory and evidence.
+            One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context, space (in a
+            union), holds, memory and evidence.
         """
         return [
             {
@@ -159,6 +163,8 @@ class Recall(Sequence[Hit]):
                 "found_in": list(hit.found_in),
                 "by": hit.by,
                 "context": hit.context,
+                "space": hit.space,
+                "holds": None if hit.holds is None else round(hit.holds, 3),
                 "memory": memory_dict(hit.memory),
                 "evidence": [
                     {
@@ -241,7 +247,7 @@ def prompt_line(hit: Hit) -> str:
     """One hit as one line of a prompt: time, speaker, text. Nothing in it can be read as markup of the prompt."""
     memory = hit.memory
     when = f"[{memory.valid}] " if memory.valid.has_bound else ""
-    label = plain_line(_label(hit))
+    label = plain_line(hit_label(hit))
     return f"- {when}{plain_line(str(hit))}{label and f'  {label}'}"
 
 
@@ -295,8 +301,10 @@ def to_iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
-def _label(hit: Hit) -> str:
-    return ("  (by rules)" if hit.by == RuleExtractor.name else "") + _state_label(hit)
+def hit_label(hit: Hit) -> str:
+    """What is shown behind a hit: its space in a union, that rules wrote it, and that it holds no longer."""
+    space = f"  (in {hit.space})" if hit.space else ""
+    return space + ("  (by rules)" if hit.by_rules else "") + _state_label(hit)
 
 
 def _state_label(hit: Hit) -> str:
@@ -323,7 +331,7 @@ def usage_dict(usage: HitUsage) -> dict[str, Any]:
 
 
 def _table_row(hit: Hit) -> tuple[str, str, str, str]:
-    text = truncate(str(hit), 300) + _label(hit)
+    text = truncate(str(hit), 300) + hit_label(hit)
     return f"{hit.score:.2f}", text, str(hit.memory.valid), "\n".join(_reasons(hit))
 
 

@@ -1,7 +1,8 @@
-"""`remanence.testing.evaluate`: how often recall finds the expected memories, under several settings.
+"""How often recall finds the expected memories, under several settings: `remanence.testing.evaluate` and
+`space.evaluate`.
 
-A caller names the expected memories by id, by key, or by a part of their text. Each expected value counts once, however
-many memories match it.
+A caller of the first names the expected memories by id, by key, or by a part of their text. Each expected value counts
+once, however many memories match it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import numpy as np
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.ports import Progress
-from remanence.recall.answer import Recall
+from remanence.recall.answer import Recall, prompt_line
 from remanence.schema import Memory
 from remanence.schema.display import Markup, data_frame, html_bar, html_table
+from remanence.text.framing import estimate_tokens
 from remanence.text.text import normalize_text, pluralize, truncate
 
 if TYPE_CHECKING:
@@ -32,9 +34,11 @@ RecallFunction = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""
 _QUESTION_FIELDS = ("question", "expected", "now", "during")
 _DEPTHS = (1, 5, 10)
+_MAX_CHANCE = 0.05
+"""A setting is recommended if chance alone would do as well with a lower probability, in any of the comparisons."""
 _BOOTSTRAP_SAMPLES = 1_000
 """Samples of the questions by which intervals are estimated."""
-_QUESTION_COLUMNS = ("question", "expected", "ranks", "found", "first", "ms")
+_QUESTION_COLUMNS = ("question", "expected", "ranks", "found", "first", "ms", "tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class QuestionResult:
     """The result of one setting for one question.
 
     `ranks` has for each expected value the rank of the first hit that matches (1 is first), or None. `first` is the
-    text of the first hit.
+    text of the first hit. `tokens` estimates the length of all hits in a prompt.
     """
 
     question: str
@@ -62,6 +66,7 @@ class QuestionResult:
     ranks: tuple[int | None, ...]
     first: str
     ms: float
+    tokens: int
 
     @property
     def found(self) -> bool:
@@ -82,6 +87,20 @@ class SettingResult:
     def mean_ms(self) -> float:
         """Milliseconds for a question, on average."""
         return sum(question.ms for question in self.questions) / len(self.questions)
+
+    @property
+    def mean_tokens(self) -> float:
+        """Tokens of the hits of a question, on average."""
+        return sum(question.tokens for question in self.questions) / len(self.questions)
+
+    def better_and_worse(self, other: SettingResult) -> tuple[int, int]:
+        """For how many questions the first expected hit is nearer to the top than in another result, and further
+        down."""
+        pairs = [
+            (reciprocal_rank(own.ranks), reciprocal_rank(others.ranks))
+            for own, others in zip(self.questions, other.questions, strict=True)
+        ]
+        return sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
 
     @property
     def misses(self) -> tuple[QuestionResult, ...]:
@@ -107,7 +126,6 @@ class Evaluation(Sequence[SettingResult]):
     """
 
     results: tuple[SettingResult, ...]
-    limit: int
 
     def __len__(self) -> int:
         return len(self.results)
@@ -130,8 +148,20 @@ class Evaluation(Sequence[SettingResult]):
     @property
     def best(self) -> SettingResult:
         """The setting with the highest MRR; ties are broken by recall, then by order."""
-        deepest = f"R@{self.limit}"
+        *_, deepest, _mrr = self.results[0].scores
         return max(self.results, key=lambda result: (result.scores["MRR"][0], result.scores[deepest][0]))
+
+    @property
+    def recommended(self) -> SettingResult | None:
+        """The best setting, if it is better than the first one by more than chance (a sign test of the questions that
+        differ, at 5% over all comparisons); else None. Six questions have to differ at least."""
+        best = self.best
+        if best is self.results[0]:
+            return None
+        return best if self._chance(best) * (len(self) - 1) < _MAX_CHANCE else None
+
+    def _chance(self, result: SettingResult) -> float:
+        return chance_of_signs(*result.better_and_worse(self.results[0]))
 
     def to_df(self) -> pandas.DataFrame:
         """The settings as a data frame, a row for each. Needs pandas.
@@ -162,34 +192,38 @@ class Evaluation(Sequence[SettingResult]):
         return table + "".join(map(_misses_html, self.results))
 
     def _title(self) -> str:
-        count = pluralize(len(self.results[0].questions), "question")
-        return f"{pluralize(len(self), 'setting')} on {count}, the first {self.limit} hits of each"
+        return f"{pluralize(len(self), 'setting')} on {pluralize(len(self.results[0].questions), 'question')}"
 
     def _notes(self) -> list[str]:
-        mean, low, high = self.best.scores["MRR"]
-        return [f"best: {self.best.name}, MRR {100 * mean:.1f} (95% interval {100 * low:.1f} to {100 * high:.1f})"]
+        best, first = self.best, self.results[0].name
+        mean, low, high = best.scores["MRR"]
+        notes = [f"best: {best.name}, MRR {100 * mean:.1f} (95% interval {100 * low:.1f} to {100 * high:.1f})"]
+        if len(self) > 1 and (found := self.recommended):
+            notes.append(f"use {found.name}: chance alone is as far from {first} in {self._chance(found):.1%} of cases")
+        elif len(self) > 1:
+            notes.append(f"no setting is better than {first} by more than chance")
+        return notes
 
     def _columns(self) -> list[str]:
-        return ["setting", *self.results[0].scores, "ms", "misses", "better", "worse"]
+        return ["setting", *self.results[0].scores, "ms", "tokens", "misses", "better", "worse"]
 
     def _rows(self, show_mean: Callable[[float], Any] = float) -> Iterator[list[Any]]:
         first = self.results[0]
         for result in self.results:
-            ranks = [(a.ranks, b.ranks) for a, b in zip(result.questions, first.questions, strict=True)]
-            pairs = [(reciprocal_rank(own), reciprocal_rank(other)) for own, other in ranks]
-            better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
             means = [show_mean(mean) for mean, _, _ in result.scores.values()]
-            yield [result.name, *means, result.mean_ms, len(result.misses), better, worse]
+            costs = (result.mean_ms, result.mean_tokens, len(result.misses))
+            yield [result.name, *means, *costs, *result.better_and_worse(first)]
 
 
 def evaluate_settings(
     questions: Sequence[ExpectedAnswer],
     settings: Mapping[str, Mapping[str, Any]],
     recall_with: Callable[[Mapping[str, Any]], RecallFunction],
-    limit: int,
+    depths: Mapping[str, int],
     progress: Progress | None = None,
-) -> Evaluation:
-    """Ask every question under every setting. `recall_with` gives the function that recalls under one setting."""
+) -> list[SettingResult]:
+    """Ask every question under every setting. `recall_with` gives the function that recalls under one setting, `depths`
+    how many hits each measure looks at, the deepest last."""
     results: list[SettingResult] = []
     for name, options in settings.items():
         ask_one = recall_with(options)
@@ -201,15 +235,15 @@ def evaluate_settings(
             answered.append(_result(question, recall, 1000 * seconds))
             if progress is not None:
                 progress(len(results) * len(questions) + len(answered), len(settings) * len(questions))
-        depths = sorted({depth for depth in (1, 5, 10, limit) if depth <= limit})
         scores = [
-            {f"R@{depth}": recall_at(depth, result.ranks) for depth in depths} | {"MRR": reciprocal_rank(result.ranks)}
+            {name: recall_at(depth, result.ranks) for name, depth in depths.items()}
+            | {"MRR": reciprocal_rank(result.ranks)}
             for result in answered
         ]
         means = mean_scores(scores)
         means_by_metric = {metric: tuple(means[metric]) for metric in scores[0]}
         results.append(SettingResult(name, dict(options), tuple(answered), means_by_metric))
-    return Evaluation(tuple(results), limit)
+    return results
 
 
 def check_settings(settings: object, options: Sequence[str]) -> dict[str, Mapping[str, Any]]:
@@ -224,7 +258,7 @@ def check_settings(settings: object, options: Sequence[str]) -> dict[str, Mappin
                 f"settings has {name!r}: {inputs.shorten_repr(values)}. Give a name and a dict of options."
             )
         for option in values:
-            if option == "limit":
+            if option == "limit" and option not in options:
                 raise InvalidInput(
                     f"setting {name!r} has the option 'limit', which is the same for all settings: "
                     f"evaluate(..., limit={values[option]!r})."
@@ -301,7 +335,8 @@ def _result(question: ExpectedAnswer, recall: Recall, ms: float) -> QuestionResu
         next((rank for rank, id_ in enumerate(ids, 1) if id_ in matches), None) for matches in question.matches
     )
     first = recall[0].memory.text if recall else ""
-    return QuestionResult(question.question, question.expected, ranks, first, ms)
+    tokens = sum(estimate_tokens(prompt_line(hit) + "\n") for hit in recall)
+    return QuestionResult(question.question, question.expected, ranks, first, ms, tokens)
 
 
 def _percent(share: float) -> str:
@@ -341,6 +376,17 @@ def reciprocal_rank(ranks: Sequence[int | None]) -> float:
     0.5
     """
     return max((1 / rank for rank in ranks if rank is not None), default=0.0)
+
+
+def chance_of_signs(better: int, worse: int) -> float:
+    """How likely a coin thrown once for each question that differs falls at least this far from even.
+
+    >>> chance_of_signs(6, 0), chance_of_signs(3, 3)
+    (0.03125, 1.0)
+    """
+    differing = better + worse
+    tail = sum(math.comb(differing, k) for k in range(min(better, worse) + 1))
+    return min(1.0, math.ldexp(tail, 1 - differing))
 
 
 def score_ranking(ranking: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:

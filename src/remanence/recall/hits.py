@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from remanence.index.index import Index
+from remanence.index.journal import ExtractionRecord
 from remanence.models.reader_input import ANSWER_WORDS, needs_turn_before
 from remanence.recall.fusion import FusedRanking, adjustments, future_turns
 from remanence.recall.query import RecallContext
@@ -25,9 +26,8 @@ from remanence.recall.validity.superseded import (
     row_replacing_facts,
     unsuperseded_mask,
 )
-from remanence.schema import SELF, Disagreement, Evidence, Hit, Memory, format_moment
+from remanence.schema import RULES, SELF, Disagreement, Evidence, Hit, Memory, format_moment
 from remanence.text.lexicon.languages import language_of
-from remanence.text.rule_extractor import RuleExtractor
 from remanence.text.text import last_words, strip_accents, tokens
 
 _WORD = re.compile(r"\w+")
@@ -56,6 +56,7 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
         else index.catalog.successor(row, snapshot.position)
         for row, is_connected in zip(rows, connected.tolist(), strict=True)
     ]
+    successors = [row if row is None else _said_by_people(index, row, snapshot.position) for row in successors]
     for place in np.flatnonzero(connected & current).tolist():
         current[place] = not facts_are_over(index, rows[place], snapshot)
     disagreements = {row: disagreeing_rows(index, row, snapshot) for row in ranked.rows[connected].tolist()}
@@ -83,36 +84,53 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
     )
 
 
-def rank_rules_lower(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """The hits with each fact that an earlier release wrote by rule below the text it was found in."""
+def split_rules(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
+    """The hits without the facts that an earlier release wrote by rule from the words of another hit; and these facts.
+    They say what the words say, so that a reader need not choose between the two."""
+    found = {hit.memory.id for hit in hits}
+    by_rules = tuple(hit for hit in hits if hit.by_rules and not found.isdisjoint(hit.found_in))
+    left_out = {hit.memory.id for hit in by_rules}
+    return tuple(hit for hit in hits if hit.memory.id not in left_out), by_rules
+
+
+def insert_rules(hits: Sequence[Hit], by_rules: Sequence[Hit]) -> tuple[Hit, ...]:
+    """The hits with each fact that rules wrote below the words in which it was found. It holds if they do."""
     ordered = list(hits)
-    for hit in [hit for hit in hits if hit.by == RuleExtractor.name]:
-        own = ordered.index(hit)
-        below = max((place for place, other in enumerate(ordered) if other.memory.id in hit.found_in), default=own)
-        if below > own:
-            ordered.insert(below, _moved_below(ordered.pop(own), ordered[below - 1].score))
+    for hit in reversed(by_rules):
+        places = [place for place, other in enumerate(ordered) if other.memory.id in hit.found_in]
+        words = ordered[max(places)]
+        reason = Evidence("rules", 1, words.score - hit.score, 0.0, "written by rule: below the words it rests on")
+        below = replace(hit, score=words.score, evidence=(*hit.evidence, reason))
+        if hit.current and not words.current:
+            below = replace(below, current=False, superseded_by=words.superseded_by)
+        ordered.insert(max(places) + 1, below)
     return tuple(ordered)
-
-
-def _moved_below(hit: Hit, score: float) -> Hit:
-    reason = Evidence("rules", 1, score - hit.score, 0.0, "written by rule: below the words it rests on")
-    return replace(hit, score=score, evidence=(*hit.evidence, reason))
 
 
 def _origin(context: RecallContext, row: int) -> dict[str, Any]:
     """The texts in which `remember` found a row, and what wrote it. Other links to what a memory was derived from do
     not count."""
-    index = context.index
-    memory, ids = index.catalog.memory_of(row), index.catalog.ids
-    sources = [ids[number] for number in index.links.all_linked(memory, "derived_from", "out")]
-    records = [
-        (source, record)
-        for source in sources
-        for record in index.journal.extractions.get(source, ())
-        if ids[memory] in record.facts
-    ]
+    records = _extractions_of(context.index, row)
     found_in = tuple(dict.fromkeys(source for source, _ in records))
     return {"found_in": found_in, "by": records[-1][1].by} if records else {}
+
+
+def _extractions_of(index: Index, row: int) -> list[tuple[str, ExtractionRecord]]:
+    """The texts in which a row was found, each with what found it there."""
+    memory, ids = index.catalog.memory_of(row), index.catalog.ids
+    sources = [ids[number] for number in index.links.all_linked(memory, "derived_from", "out")]
+    records = [(source, record) for source in sources for record in index.journal.extractions.get(source, ())]
+    return [(source, record) for source, record in records if ids[memory] in record.facts]
+
+
+def _said_by_people(index: Index, row: int, position: int) -> int:
+    """The row itself; for a fact that an earlier release wrote by rule the words in which it was found."""
+    for source, record in _extractions_of(index, row):
+        number = index.catalog.number(source)
+        quotation = None if number is None else index.catalog.row_at(number, position)
+        if record.by == RULES and quotation is not None:
+            return quotation
+    return row
 
 
 def _evidence(context: RecallContext, ranked: FusedRanking, memories: Sequence[Memory]) -> list[tuple[Evidence, ...]]:

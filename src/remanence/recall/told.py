@@ -21,9 +21,8 @@ from remanence.models.reader_input import BEFORE_WORDS
 from remanence.models.turn_classes import class_probabilities
 from remanence.recall.hits import turns_before
 from remanence.recall.validity.superseded import unsuperseded_mask
-from remanence.schema import ASSISTANT, PLAN_TAG, PROCEDURE
+from remanence.schema import ASSISTANT, PLAN_TAG, PROCEDURE, RULES
 from remanence.text.repetition import same_time, statement_of
-from remanence.text.rule_extractor import RuleExtractor
 from remanence.text.text import last_words
 
 if TYPE_CHECKING:
@@ -153,9 +152,9 @@ def _current_rows(index: Index, position: int, now: datetime) -> list[int]:
 def _extracted(index: Index) -> set[str]:
     """The facts that the rules of an earlier release wrote, and the sources that the facts of a model stand for."""
     last = {source: records[-1] for source, records in index.journal.extractions.items()}
-    by_rules = {fact for source, record in last.items() if record.by == RuleExtractor.name for fact in record.facts}
+    by_rules = {fact for source, record in last.items() if record.by == RULES for fact in record.facts}
     by_rules -= set(last)
-    with_facts = {source for source, record in last.items() if record.facts and record.by != RuleExtractor.name} - {
+    with_facts = {source for source, record in last.items() if record.facts and record.by != RULES} - {
         fact for record in last.values() for fact in record.facts
     }
     return by_rules | with_facts

@@ -14,6 +14,7 @@ from remanence.schema.memory_types import (
     MEMORY_KINDS,
     PLAN_TAG,
     PROCEDURE,
+    RULES,
     SELF,
     Alias,
     Entity,
@@ -43,6 +44,7 @@ from remanence.schema.results import (
     Query,
     Ranking,
     RelatedName,
+    SignalScale,
     Snapshot,
 )
 from remanence.schema.windows import (
@@ -72,6 +74,7 @@ __all__ = [
     "OPEN_START",
     "PLAN_TAG",
     "PROCEDURE",
+    "RULES",
     "SELF",
     "UTC",
     "Alias",
@@ -98,6 +101,7 @@ __all__ = [
     "Ranking",
     "RelatedName",
     "Relation",
+    "SignalScale",
     "Snapshot",
     "TokenUsage",
     "Triple",

@@ -25,6 +25,8 @@ ASSISTANT = "assistant"
 """The name of the assistant in a conversation."""
 PLAN_TAG = "plan"
 """The tag of a fact that somebody intends, or that was to come when it was told. Its kind is "episode"."""
+RULES = "rules"
+"""What earlier releases named as the author of a fact that rules wrote, not a language model."""
 DOCUMENT_FIELD = "_document"
 """The field of `Memory.meta` by which adapters mark a document or node of a framework. The others are the user's."""
 

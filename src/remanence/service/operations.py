@@ -12,6 +12,7 @@ from remanence.service.endpoints import (  # noqa: F401
     memory_operations,
     playground_operations,
     procedure_operations,
+    proposal_operations,
     upkeep_operations,
 )
 from remanence.service.operation import OPERATION_OF as OPERATION_OF

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from remanence.recall.answer import Recall
+    from remanence.recall.receipts import Receipt
 
 log = logging.getLogger(__name__)
 
@@ -195,11 +196,30 @@ def recall_for_prompt(
     return PromptMemories(block, tuple(hits), recall.position, recall.missing, reason, others)
 
 
+def repeat_for_prompt(view: SupportsRecall, receipt: Receipt) -> PromptMemories | None:
+    """What the message of a recorded prompt would bring now; None if the recall of the receipt was not for a prompt.
+
+    The token budget is not in a receipt: it is the default one.
+    """
+    if not (receipt.informative_only and receipt.question in (receipt.exclude_texts or ())):
+        return None
+    said = [text.partition(": ") for text in receipt.context]
+    return recall_for_prompt(
+        view,
+        receipt.question,
+        turns=[{"role": role, "content": content} for role, _, content in said],
+        limit=max(1, receipt.limit - _SPARE_HITS),
+        min_score=receipt.min_score,
+        kinds=receipt.kinds,
+        tags=receipt.tags,
+    )
+
+
 def _record(view: SupportsRecall, told: Recall) -> None:
     """Record what a prompt quotes. Views of the past cannot be written to."""
     record = getattr(getattr(view, "audit", None), "record", None)
     if record is None:
-        raise InvalidInput(f"record=True needs a space, and {view!r} is a view of the past. Leave it out.")
+        raise InvalidInput(f"record=True needs a space, and {view!r} cannot be written to. Leave it out.")
     record(told)
 
 

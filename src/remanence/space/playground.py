@@ -7,15 +7,17 @@ the middlewares call, and keeps the reasons.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from remanence.errors import InvalidInput
+from remanence.errors import InvalidInput, NotFound
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.recall.memories_used import memories_used
+from remanence.recall.receipts import RecallRequest
 from remanence.remember.message_analysis import MessageAnalysis, analyze_message
-from remanence.schema import ASSISTANT, Change, Hit
-from remanence.space.for_prompt import PromptMemories
+from remanence.schema import ASSISTANT, Change, Hit, Memory
+from remanence.space.for_prompt import PromptMemories, repeat_for_prompt
+from remanence.space.recall_request import answer_request
 from remanence.space.space import Space
 from remanence.space.view import View
 
@@ -135,6 +137,38 @@ def exchange(
         problem,
         model_prompt,
     )
+
+
+def ask_again(view: View, position: int) -> list[Memory]:
+    """The memories that a recorded question brings now, found in the way in which they were found then.
+
+    Args:
+        view: The space, or a view of one.
+        position: The `position` of the record, as `audit.recorded` lists it.
+
+    Raises:
+        NotFound: No recall was recorded there, or it was erased.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("My sister Ana is allergic to shellfish.")
+        ...     _ = space.for_prompt("What is my sister Ana allergic to?", record=True)
+        ...     [memory.text for memory in ask_again(space, space.audit.recorded()[0].position)]
+        ['My sister Ana is allergic to shellfish.']
+    """
+    told = next(iter(view.audit.recorded(limit=1, before=position + 1)), None)
+    if told is None or told.position != position:
+        raise NotFound(
+            f"space {view.name!r} has no recorded recall at {position}. It may have been erased with "
+            "a memory that it had."
+        )
+    if (prompt := repeat_for_prompt(view, told.receipt)) is not None:
+        return [hit.memory for hit in prompt.hits]
+    request = RecallRequest.from_receipt(replace(told.receipt, now=view._now()), None)
+    include = [name for name in ("archive", "vault") if getattr(told.receipt, name)]
+    found = answer_request(view._engine, view.name, request, lambda _, index: view._position(index), include)
+    return [hit.memory for hit in found]
 
 
 def chat_model(view: View) -> WithTimeout | None:

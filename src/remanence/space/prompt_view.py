@@ -1,4 +1,4 @@
-"""What a view puts into a prompt: the briefing at its start, and what helps to answer one message."""
+"""What a view puts into a prompt: the briefing at its start, what helps to answer one message, and what worked."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.recall.profile import build_briefing
 from remanence.space.facets.facet import MemoryListing
+from remanence.space.facets.procedure_facet import ProceduresView
 from remanence.space.for_prompt import Keep, PromptMemories, SupportsRecall, recall_for_prompt
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ class PromptView(MemoryListing):
     """The methods of a view that write a part of a prompt."""
 
     _moment: datetime | None
+
+    @property
+    def procedures(self) -> ProceduresView:
+        """Which steps of a task worked, as this view knows it."""
+        return self._facet(ProceduresView)
 
     def for_prompt(
         self,

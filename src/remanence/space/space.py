@@ -26,7 +26,7 @@ from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.job_facet import Jobs
-from remanence.space.facets.procedure_facet import Procedures
+from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.revision import MemoryRevision
 from remanence.text.temporal import parse_moment
 
@@ -158,10 +158,9 @@ class Space(MemoryRevision):
                 "trust": trust,
             }
         )
-        engine = self._engine
-        with engine.use_date_order_of(self.name, _texts_with_times([draft])):
-            prepared = prepare(engine, draft, engine.now())
-        return append(engine, self.name, [prepared])[0]
+        with self._engine.use_date_order_of(self.name, _texts_with_times([draft])):
+            prepared = prepare(self._engine, draft, self._engine.now())
+        return append(self._engine, self.name, [prepared])[0]
 
     aadd = in_thread(add)
 
@@ -404,7 +403,7 @@ class Space(MemoryRevision):
             ...     space.spaces()
             ['default/users/bob']
         """
-        return self.admin._space_names()
+        return self.admin._listed_space_names()
 
     aspaces = in_thread(spaces)
 
@@ -462,9 +461,9 @@ class Space(MemoryRevision):
         return self._facet(Jobs)
 
     @property
-    def procedures(self) -> Procedures:
-        """Recording which steps of a task worked, and recalling them."""
-        return self._facet(Procedures)
+    def proposals(self) -> Proposals:
+        """What others offer to this space, to be approved or rejected."""
+        return self._facet(Proposals)
 
     @property
     def audit(self) -> Audit:

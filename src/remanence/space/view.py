@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.errors import InvalidInput
@@ -20,12 +19,12 @@ from remanence.index.index import Index
 from remanence.recall.answer import Recall
 from remanence.recall.profile import Profile, build_profile
 from remanence.recall.show.recall_tables import Memories
+from remanence.recall.topics import Topics
 from remanence.schema import Memory, Window
 from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
 from remanence.space.facets.entity_facet import EntitiesView
 from remanence.space.facets.graph_view import GraphView
-from remanence.space.facets.procedure_facet import ProceduresView
 from remanence.space.prompt_view import PromptView
 from remanence.space.recall_request import answer_request, checked_request, with_usage
 from remanence.text.temporal import parse_moment
@@ -36,6 +35,7 @@ from remanence.upkeep.steps.decay import hits_with_usage
 
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
+    from remanence.space.back_test import BackTest
 
 
 _FIRST_DAY = date(1, 1, 2)
@@ -370,7 +370,7 @@ class View(PromptView):
         self,
         *,
         max_tokens: int = 600,
-        topics: str | Path | Mapping[str, str | Sequence[str]] | None = None,
+        topics: Topics | Sequence[Topics] | None = None,
         progress: bool | Progress = False,
     ) -> Profile:
         """What is true now of the person or the project that this space is about, by topic, for a system prompt.
@@ -383,8 +383,9 @@ class View(PromptView):
 
         Args:
             max_tokens: The length of the text at most, in tokens (estimated). What matters most comes in first.
-            topics: The topics: "person", "project", questions of yours by topic, or a file with a topic, a tab and a
-                question on each line. By default, the one of the two tables that fits what the space holds.
+            topics: The topics: "person", "project", questions of yours by topic, a file with a topic, a tab and a
+                question on each line, or a list of these. By default, the one of the two tables that fits what the
+                space holds.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
@@ -406,6 +407,57 @@ class View(PromptView):
             return build_profile(self._engine, self.name, self._position, self._moment, max_tokens, topics, shown)
 
     aprofile = in_thread(profile)
+
+    def evaluate(
+        self,
+        *,
+        history: Moment | timedelta = "90 days",
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        recalls: int = 500,
+        progress: bool | Progress = False,
+    ) -> BackTest:
+        """Ask recorded recalls again under other settings, as the space was known then, and compare what each finds.
+
+        Recalls are recorded by `audit.record`, or by prompts with `record=True`; what the answer used is recorded by
+        `touch`, or by the middleware with `reinforce=True`. What was used is what a setting has to find.
+        `remanence.testing.evaluate` takes questions of yours instead.
+
+        Args:
+            history: How far back: "90 days", a duration, or the first moment.
+            settings: The options of `recall` to compare, by a name of yours, in place of those of each recall:
+                `{"usual": {}, "short": {"limit": 5}}`. Besides, `reader` and `embedder` take what `open` takes, and
+                `max_tokens` is the budget of a prompt. The first setting is what the others are compared with. By
+                default the usual options are compared with leaving out the reader, and each signal.
+            recalls: At most so many recalls, the newest ones.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            For each setting how much of what was used it finds, how often that is first, time, tokens and misses.
+            `recommended` is a setting only if it is better than the first by more than chance.
+
+        Raises:
+            InvalidInput: A setting is not valid, or no recall with used memories was recorded.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None, reader=None) as space:
+            ...     tea, _ = space.add_many(["Alice drinks green tea.", "Bob lives in Porto."])
+            ...     _ = space.audit.record(space.recall("What does Alice drink?")), space.touch(tea)
+            ...     compared = space.evaluate(history="7 days", settings={"usual": {}, "times": {"signals": ["times"]}})
+            ...     [(each.name, len(each.misses)) for each in compared], compared.recommended
+            ([('usual', 0), ('times', 1)], None)
+        """
+        from remanence.space.back_test import back_test
+
+        now = self._now()
+        since = now - history if isinstance(history, timedelta) else parse_moment(history, now, argument="history")
+        most = inputs.check_positive_int(recalls, "recalls")
+        with self._engine.open_index(self.name) as index:
+            head = self._position(index)
+        with inputs.progress_bar(progress, "asking") as shown:
+            return back_test(self._engine, self.name, head, since, settings, most, shown)
+
+    aevaluate = in_thread(evaluate)
 
     def as_of(self, moment: Moment) -> View:
         """This space as it was known at `moment`, read-only.
@@ -450,11 +502,6 @@ class View(PromptView):
     def admin(self) -> AdminView:
         """This space in numbers."""
         return self._facet(AdminView)
-
-    @property
-    def procedures(self) -> ProceduresView:
-        """Which steps of a task worked, as this view knows it."""
-        return self._facet(ProceduresView)
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """The vectors of texts, or of questions, by the embedder of this space."""

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
-from copy import copy
+from contextlib import ExitStack
 from dataclasses import fields
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
-from remanence.index.engine.engine import Engine, LedgerPlace, close_on_error
 from remanence.index.engine.inputs import progress_bar
 from remanence.index.engine.row_filter import RecallOptions
-from remanence.ledger import open_ledger
-from remanence.ledger.locks import ThreadLocks
-from remanence.models.embedders import resolve_embedder
-from remanence.models.readers import SmallReader, resolve_reader
-from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, RecallFunction, check_settings, evaluate_settings, expected_answers
 from remanence.schema import Memory
+from remanence.space.other_settings import clear_readings, default_settings, engine_under
 from remanence.space.view import View
-from remanence.transfer.export_file import export
-from remanence.transfer.import_file import Importer
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -55,8 +45,8 @@ def evaluate(
         progress: True shows a progress bar; a function is called with (done, total).
 
     Returns:
-        For each setting R@k (the share of what is expected among the first k hits), MRR, the time of a question,
-        and the misses. It prints as a table; a notebook shows bars; `to_df()` is a data frame.
+        For each setting R@k (the share of what is expected among the first k hits), MRR, the time and the tokens of a
+        question, and the misses. It prints as a table; a notebook shows bars; `to_df()` is a data frame.
 
     Raises:
         InvalidInput: A question or a setting is not valid, or no memory matches what a question expects.
@@ -76,7 +66,7 @@ def evaluate(
     # `limit` is the same for all: figures at different depths cannot be compared.
     options_of_recall = [field.name for field in fields(RecallOptions) if field.name != "limit"]
     options = (*options_of_recall, "reader", "embedder")
-    compared = _default_settings(view._engine) if settings is None else check_settings(settings, options)
+    compared = default_settings(view._engine) if settings is None else check_settings(settings, options)
 
     def find(value: str) -> Memory | None:
         return view.get(value) or view.find(value)
@@ -85,51 +75,16 @@ def evaluate(
     copies = ExitStack()
 
     def recall_with(options: Mapping[str, Any]) -> RecallFunction:
-        engine, others = view._engine, dict(options)
-        if "embedder" in others:
-            engine = copies.enter_context(closing(_copy_with_embedder(view, others.pop("embedder"))))
-        if "reader" in others:
-            engine = copy(engine)
-            engine.reader = resolve_reader(others.pop("reader"))
+        engine, others = engine_under(view._engine, view.name, options, copies)
         changed = view._with_engine(engine)
 
         def ask(question: str, own: Mapping[str, Any]) -> Recall:
             return changed.recall(question, limit=limit, **{**others, **own})
 
         ask(asked[0].question, asked[0].options)  # the first question may have to load a model
-        if isinstance(engine.reader, SmallReader):
-            engine.reader.clear()  # readings cached for an earlier setting would take no time
+        clear_readings(engine)
         return ask
 
+    depths = {f"R@{depth}": depth for depth in sorted({1, 5, 10, limit}) if depth <= limit}
     with copies, progress_bar(progress, "asking") as report_progress:
-        return evaluate_settings(asked, compared, recall_with, limit, report_progress)
-
-
-def _copy_with_embedder(view: View, embedder: Any) -> Engine:
-    """A copy of the space of a view, in memory, with its name, ids, times and settings and another embedder. Close
-    it."""
-    original = view._engine
-    copied = Engine(
-        open_ledger(None),
-        resolve_embedder(embedder, DEFAULT_TIMEOUT),
-        original.extractor,
-        original.reader,
-        clock=original.now,
-        place=LedgerPlace(None, None, ThreadLocks()),
-        signals=original.extra_signals,
-        trust=original.trust,
-        day_first=original.day_first,
-    )
-    with close_on_error(copied), TemporaryDirectory() as folder:
-        file = Path(folder) / "space.jsonl"
-        export(original, view.name, [view.name], file, vectors=False)
-        Importer(file).write_to(copied, lambda _: view.name)
-    return copied
-
-
-def _default_settings(engine: Engine) -> dict[str, Mapping[str, Any]]:
-    """The usual options, and the same without the reader and without each signal."""
-    signals = engine.signal_names
-    without = {f"without {name}": {"signals": [signal for signal in signals if signal != name]} for name in signals}
-    no_reader = {} if engine.reader is None else {"without the reader": {"reader": None}}
-    return {"usual": {}, **no_reader, **without}
+        return Evaluation(tuple(evaluate_settings(asked, compared, recall_with, depths, report_progress)))

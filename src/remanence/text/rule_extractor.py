@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from remanence import schema
-from remanence.schema import ASSISTANT, SELF, Extraction, Mention, Triple, Window
+from remanence.schema import ASSISTANT, RULES, SELF, Extraction, Mention, Triple, Window
 from remanence.text.claims.grammar import find_claims
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.named_entities.name_spans import NameSpan, find_first_person, is_first_person_plural
@@ -46,7 +46,7 @@ class RuleExtractor:
         ['Bob —met→ Dr. Smith', 'Alice —lives_in→ Porto']
     """
 
-    name = "rules"
+    name = RULES
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
         """The names, claims and times of the text.

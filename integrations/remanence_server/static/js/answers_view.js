@@ -68,18 +68,14 @@ const given = (id, memory, used) => [
 
 function optionTexts(receipt) {
   const names = { kinds: "kinds", tags: "tags", source: "source", speaker: "said by", conversation: "conversation", min_score: "least score", reader: "reader" };
-  return [`at most ${count(receipt.limit, "memory", "memories")}`, ...Object.entries(names).filter(([name]) => receipt[name] !== undefined && receipt[name] !== null).map(([name, label]) => `${label}: ${[receipt[name]].flat().join(", ")}`)];
+  return [!receipt.telling && `at most ${count(receipt.limit, "memory", "memories")}`, ...Object.entries(names).filter(([name]) => receipt[name] !== undefined && receipt[name] !== null).map(([name, label]) => `${label}: ${[receipt[name]].flat().join(", ")}`)].filter(Boolean);
 }
 
 async function replayNow(container, button, item, texts) {
   button.disabled = true;
   replace(container, h("div", { class: "loading" }));
-  const { question, limit, kinds, tags, source, speaker, conversation, min_score: minScore, history } = item.receipt;
-  const options = { kinds, tags, source, speaker, conversation, min_score: minScore, history };
-  const kept = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
   try {
-    const answer = await ask("/recall", { query: question, limit, ...kept });
-    const now = answer.hits.map((hit) => hit.memory);
+    const { items: now } = await read("/recorded/again", { position: item.position });
     replace(container, difference(item.memories.map((id) => texts.get(id) ?? { id, text: "A memory that cannot be shown" }), now));
   } catch (error) {
     showError(container, error);

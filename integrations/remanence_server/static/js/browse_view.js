@@ -82,7 +82,7 @@ function memoryRow({ memory, status, in_conflict: inConflict, pinned }, redraw) 
     h("td", { class: "column-memory" },
       h("a", { class: "item", href: withParameters({ memory: memory.id, entity: null }), "data-item": memory.id }, h("p", { class: "memory-text clamped" }, data(memory.text))),
       memory.tags.length > 0 && h("p", { class: "row-tags" }, memory.tags.map((tag) => h("a", { href: withParameters({ tag, page: null }) }, "#", data(tag)))),
-      h("div", { class: "row-meta" }, metaLine(memory))),
+      h("div", { class: "row-meta" }, metaLine({ ...memory, tags: [] }, status !== "current" && badge(statusText(memory, status)), inConflict && badge("in conflict"), pinned && "pinned"))),
     h("td", { class: "column-told" }, shortDay(memory.told_at)),
     h("td", { class: "column-kind" }, kindName(memory.kind)),
     h("td", { class: "column-source" }, memory.source && data(memory.source)),
@@ -92,6 +92,7 @@ function memoryRow({ memory, status, in_conflict: inConflict, pinned }, redraw) 
     h("td", { class: "column-status" }, h("span", { class: status === "current" ? "faint" : "badge" }, statusText(memory, status)), inConflict && h("span", { class: "badge line" }, "in conflict"), pinned && h("span", { class: "faint line" }, "pinned")));
 }
 
+const badge = (text) => h("span", { class: "badge" }, text);
 const mark = (memory, on) => (on ? selected.set(memory.id, memory) : selected.delete(memory.id));
 
 function pager(table, page) {

@@ -94,14 +94,18 @@ async function settings(body, parameters, signal) {
     go(withParameters({ ...given, memory: null, entity: null }));
   };
   const result = h("div", { class: "two-sides" });
-  replace(body, h("form", { class: "search", on: { submit } }, question, h("div", { class: "two-sides" }, setting("a"), setting("b")), h("div", { class: "actions" }, h("button", { class: "primary" }, "Compare"))), result);
+  const verdict = h("p", { class: "lede", role: "status" });
+  replace(body, h("form", { class: "search", on: { submit } }, question, h("div", { class: "two-sides" }, setting("a"), setting("b")), h("div", { class: "actions" }, h("button", { class: "primary" }, "Compare"))), verdict, result);
   if (!parameters.q) return;
   replace(result, h("div", { class: "loading" }));
   const answers = await Promise.all(["a", "b"].map((side) => ask("/recall", options(parameters, side), signal)));
   const ranks = answers.map((answer) => new Map(answer.hits.map((hit, place) => [hit.memory.id, place])));
   replace(result, answers.map((answer, side) => column(answer, ranks[1 - side])));
   const both = answers[0].hits.filter((hit) => ranks[1].has(hit.memory.id)).length;
-  announce(`${both} memories are in both answers.`);
+  const moved = answers[0].hits.filter((hit, place) => ranks[1].has(hit.memory.id) && ranks[1].get(hit.memory.id) !== place).length;
+  const alone = answers.map((answer) => answer.hits.length - both);
+  const same = moved + alone[0] + alone[1] === 0;
+  replace(verdict, same ? "Both give the same memories in the same order." : `${count(both, "memory is", "memories are")} in both, ${moved} of them in another place; ${alone[0]} only in the first, ${alone[1]} only in the second.`);
 }
 
 function options(parameters, side) {

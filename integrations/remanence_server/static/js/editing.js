@@ -1,11 +1,12 @@
 // Changing memories: add, correct, end, tag, pin, forget, restore, erase. What will change is shown first, and a notice undoes it.
 
-import { debounce, find, h, replace } from "./dom.js";
+import { debounce, h, replace } from "./dom.js";
 import { change } from "./api.js";
+import { showCertificate } from "./certificate.js";
 import { closing, openDialog } from "./dialogs.js";
 import { decided } from "./decisions.js";
 import { announce, attempt, notice, showError } from "./notices.js";
-import { go, withParameters } from "./router.js";
+import { go, parse, withParameters } from "./router.js";
 import { state } from "./state.js";
 import { count, data, shorten } from "./text.js";
 
@@ -18,13 +19,14 @@ function inPast() {
   return state.day !== null;
 }
 
-/** A dialog with fields, the preview of what they would change, and a button. Resolves with the fields' values, or null. */
-async function edit(label, { title, fields, path, body, action, ready = () => true, danger = false }) {
+/** A dialog with fields, the preview of what they would change, and a button. Resolves with the fields' values, or null.
+ * `shown` is what the preview is asked for, before everything is `ready`, too. */
+async function edit(label, { title, fields, path, body, action, ready = () => true, shown = () => (ready() ? body() : null), danger = false }) {
   const preview = h("div", { class: "effects-box", "aria-live": "polite" });
   const confirm = h("button", { class: "primary", disabled: true }, action);
   let wanted = null;
   const show = async () => {
-    const request = ready() ? body() : null;
+    const request = shown();
     const key = JSON.stringify(request);
     wanted = key;
     confirm.disabled = true;
@@ -33,7 +35,7 @@ async function edit(label, { title, fields, path, body, action, ready = () => tr
       const found = await change(path, request);
       if (wanted !== key) return undefined;
       replace(preview, h("p", { class: "eyebrow" }, "What will change"), h("ul", { class: "effects" }, found.effects.map((effect) => h("li", {}, data(effect)))));
-      confirm.disabled = false;
+      confirm.disabled = !ready();
     } catch (error) {
       if (wanted === key) showError(preview, error);
     }
@@ -181,14 +183,15 @@ export async function eraseMemories(memories) {
   const typed = input("typed", { autofocus: true, spellcheck: "false" });
   const given = await edit("Erase memories", {
     title: ids.length === 1 ? ["Erase “", data(shorten(memories[0].text, 120)), "”"] : `Erase ${some(ids.length)}`, danger: true,
-    path: "/memories/removal/preview", action: "Erase for good", body: () => (typed.value.trim() === word ? { ids, erase: true } : null),
+    path: "/memories/removal/preview", action: "Erase for good", ready: () => typed.value.trim() === word, body: () => ({ ids, erase: true }), shown: () => ({ ids, erase: true }),
     fields: [h("p", { class: "lede" }, "The text is removed from the past and from every file. Nobody can bring it back."), field(["Type ", h("kbd", {}, word), " to confirm"], typed)],
   });
   if (!given) return false;
   const made = await attempt(() => change("/erase", { ids }));
   if (!made) return false;
-  if (find("#panel [data-panel]") && ids.length === 1) go(withParameters({ memory: null }));
-  done(`${some(ids.length)} erased.`);
+  if (ids.includes(parse().parameters.memory)) go(withParameters({ memory: null }));
+  decided();
+  await showCertificate(made);
   return true;
 }
 

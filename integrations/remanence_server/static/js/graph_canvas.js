@@ -9,7 +9,7 @@ import { color, onThemeChange } from "./theme.js";
 const MAX_ZOOM = 6;
 const REST = 160; // milliseconds
 const MAX_FIT = 4; // a map of few nodes is not drawn larger
-const MARGIN_HEIGHT = 120; // for what is above the canvas: the switches, the caption
+const MARGIN_HEIGHT = 160; // for what is above the canvas: the switches, the caption
 const MANY_ALIKE = 6; // of more edges with one name, only one is labelled
 
 /** The edges whose name is drawn. */

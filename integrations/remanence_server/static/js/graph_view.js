@@ -1,6 +1,6 @@
 // The map of all entities with its communities, or the neighbourhood of one. A space with more than 80 entities opens with a neighbourhood.
 
-import { debounce, h, replace } from "./dom.js";
+import { debounce, find, h, replace } from "./dom.js";
 import { read } from "./api.js";
 import { GraphCanvas } from "./graph_canvas.js";
 import { layoutRings } from "./graph_layout.js";
@@ -30,7 +30,7 @@ export async function renderGraph(main, route, signal) {
   const controls = h("div", { class: "graph-controls" });
   replace(main, h("div", { class: "graph-view" },
     h("div", { class: "graph-side" }, h("h1", {}, "Map"), filter, controls, list),
-    h("div", { class: "graph-stage" }, canvas, caption, switches, legend)));
+    h("div", { class: "graph-stage", "aria-busy": "true" }, h("div", { class: "loading" }), canvas, caption, switches, legend)));
   const choose = (node) => go(node.kind === "memory" ? withParameters({ memory: node.id, entity: null }) : to("graph", node.id, { entity: node.id }));
   const graph = new GraphCanvas(canvas, {
     onChoose: choose, onPoint: (node) => (caption.textContent = node ? pointedText(node) : graph.about),
@@ -62,6 +62,7 @@ export async function renderGraph(main, route, signal) {
     tell(graph, canvas, caption);
     filter.dispatchEvent(new Event("input"));
   } catch (error) {
+    caption.parentElement.removeAttribute("aria-busy");
     showError(caption, error);
   }
   return undefined;
@@ -71,6 +72,9 @@ export async function renderGraph(main, route, signal) {
 function tell(graph, canvas, caption) {
   caption.textContent = graph.about;
   graph.draw();
+  const stage = canvas.parentElement;
+  stage.removeAttribute("aria-busy");
+  find(".loading", stage)?.remove();
   canvas.setAttribute("aria-label", `${graph.about} The list beside it has the same entities.`);
   announce(graph.about);
 }

@@ -8,7 +8,10 @@ const MOST = 420;
 export function placeLabels(order, { width, height, screen, context, text, font, below, always, everywhere, covered = [] }) {
   const taken = new Map();
   const nodes = new Map();
-  if (everywhere) screen.forEach(([x, y], place) => keep(nodes, { left: x - 2, right: x + 2, top: y - 2, bottom: y + 2, place }));
+  if (everywhere) screen.forEach(([x, y], place) => {
+    const radius = Math.max(2, below(place) - 3);
+    keep(nodes, { left: x - radius, right: x + radius, top: y - radius, bottom: y + radius, place });
+  });
   for (const box of covered) keep(taken, box);
   const out = [];
   for (const place of order) {

@@ -12,7 +12,7 @@ import { startImport } from "./file_import.js";
 import { renderGraph } from "./graph_view.js";
 import { startKeyboard } from "./keyboard.js";
 import { follow } from "./live.js";
-import { announce, showError } from "./notices.js";
+import { announce, attempt, showError } from "./notices.js";
 import { renderOverview } from "./overview_view.js";
 import { renderPanel } from "./panel.js";
 import { go, parse, to, withParameters } from "./router.js";
@@ -74,7 +74,7 @@ async function enterSpace() {
   follow(received);
 }
 
-const reloadDays = debounce(() => loadDays(), 1500);
+const reloadDays = debounce(() => attempt(loadDays), 1500);
 const showAgain = debounce(() => show({ again: true }), 900);
 
 function received(change) {

@@ -13,6 +13,7 @@ import { count, data, moment, predicate } from "./text.js";
 const AT_RISK = 12;
 const HELD = 20;
 const URGENT = 0.35;
+const RISKS = { "gc candidate": "upkeep would hide it now", "needs review": "fades soon", reinforce: "worth using again" };
 
 export async function renderReview(main, route, signal) {
   const parts = [
@@ -70,9 +71,9 @@ async function atRisk(signal) {
   return [
     h("ol", { class: "items" }, items.map((each) => h("li", { class: "at-risk" },
       h("a", { class: "item", href: withParameters({ memory: each.memory, entity: null }), "data-item": each.memory }, h("p", { class: "memory-text clamped" }, data(each.text))),
-      h("p", { class: "meta" }, h("span", {}, meter(each.score), `score ${each.score.toFixed(2)}`), h("span", {}, `${each.urgency} urgency`), h("span", {}, each.uses ? `used ${count(each.uses, "time")}` : "never used"), h("span", {}, each.action)),
+      h("p", { class: "meta" }, h("span", {}, meter(each.score), `score ${each.score.toFixed(2)}`), h("span", {}, each.uses ? `used ${count(each.uses, "time")}` : "never used"), h("span", {}, RISKS[each.action] ?? each.action)),
       h("div", { class: "actions" }, keepButton(each.memory, each.text), decisionButton("Forget", { action: "forget", memory: each.memory }))))),
-    total > items.length && h("p", { class: "faint" }, `${count(total - items.length, "more memory", "more memories")} at risk. Upkeep previews them all.`),
+    total > items.length && h("p", { class: "faint" }, `${count(total - items.length, "more memory", "more memories")} about to fade. `, h("a", { href: to("upkeep") }, "Upkeep previews them all.")),
   ];
 }
 

@@ -65,9 +65,9 @@ async function showHits(results, parameters, signal) {
   const more = answer.hits.length >= limit && limit < MOST ? Math.min(MOST, limit * 2 + 1) : rest > 0 ? limit + FIRST : 0;
   const narrowed = FILTERS.some((name) => parameters[name]);
   replace(results,
-    h("p", { class: "eyebrow summary" }, summary(answer, good)),
+    h("p", { class: "eyebrow summary" }, summary(answer, good), narrowsHits && ` Of the first ${MOST} that were found.`),
     answer.hits.length > 0 && h("ol", { class: "items hits" }, shown.map((hit) => hitItem(hit, scale))),
-    !answer.hits.length && h("p", { class: "empty" }, narrowed ? "No memory passes these filters. Take one away, or ask differently." : "No memory is near this question. Ask with a name or a word of what was told."),
+    !answer.hits.length && h("p", { class: "empty" }, narrowed ? ["No memory passes these filters", narrowsHits && ` among the first ${MOST} that were found`, ". Take one away, or ask differently."] : "No memory is near this question. Ask with a name or a word of what was told."),
     more > 0 && h("p", { class: "more" }, h("a", { class: "button", href: withParameters({ limit: more }) }, rest > 0 ? `Show ${count(rest, "more memory", "more memories")} with nearly no score` : "Show more")),
     h("p", { class: "next-steps" }, h("a", { href: to("try", null, { q }) }, "See what would reach a prompt"), h("a", { href: to("compare", null, { q }) }, "Compare two settings")),
     silent.length > 0 && h("p", { class: "faint silent" }, silent.map(([name, reason]) => h("span", {}, `${signalName(name)} did not take part: `, data(reason), ". "))));

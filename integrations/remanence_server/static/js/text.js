@@ -74,4 +74,6 @@ export function windowText(start, end) {
 
 export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 export const predicate = (name) => name.replaceAll("_", " ");
+/** A text of the server with relations, "Ana —lives_in→ Porto", in words. */
+export const asWords = (text) => text.replace(/—(\w+)→/g, (_, name) => predicate(name));
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

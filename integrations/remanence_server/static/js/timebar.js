@@ -55,7 +55,11 @@ function draw() {
     later(Number(slider.value));
   });
   const back = h("button", { type: "button", class: "quiet", id: "now-button", on: { click: () => showDay(null) } }, "Back to now");
-  replace(find("#timebar"), h("output", { for: "day", id: "day-text" }), h("div", { class: "scale" }, bars(), months(), slider), back);
+  const field = h("input", { type: "date", id: "day-field", min: dayOf(first), max: dayOf(last), "aria-label": "Show what was known on", title: "Show what was known on a day" });
+  field.addEventListener("change", () => field.value && field.checkValidity() && showDay(field.value));
+  const scale = h("div", { class: "scale" }, bars(), slider);
+  replace(find("#timebar"), h("output", { for: "day", id: "day-text" }), scale, h("div", { class: "day-tools" }, field, back));
+  slider.before(months(scale.clientWidth || innerWidth));
   paint(shown);
 }
 
@@ -79,10 +83,11 @@ function bars() {
   return svg("svg", { viewBox: "0 0 100 36", preserveAspectRatio: "none", "aria-hidden": "true" }, marks);
 }
 
-function months() {
+/** The names of months on a scale that is so many pixels wide, as many as stand apart. */
+function months(width) {
   const ticks = [];
   const span = last - first;
-  const step = Math.max(1, Math.ceil(span / 30.4 / Math.max(3, innerWidth / 130)));
+  const step = Math.max(1, Math.ceil(span / 30.4 / Math.max(3, width / 110)));
   const date = new Date(first * DAY);
   date.setUTCDate(1);
   for (let place = 0; place < 400; place += 1) {
@@ -91,8 +96,8 @@ function months() {
     if (share > 0.97) break;
     if (share >= 0.02 && date.getUTCMonth() % step === 0) ticks.push([share, shortMonth(date)]);
   }
-  const room = 105 / Math.min(innerWidth, 1200);
-  const shown = [[0, dayText(dayOf(first)).replace(/^\d+ /, "")], ...ticks.filter(([share]) => share > room && share < 0.92), [1, "Now"]];
+  const room = 105 / width;
+  const shown = [[0, dayText(dayOf(first)).replace(/^\d+ /, "")], ...ticks.filter(([share]) => share > room && share < 1 - 0.6 * room), [1, "Now"]];
   return h("div", { class: "months", "aria-hidden": "true" }, shown.map(([share, text]) => {
     const label = h("span", {}, text);
     label.style.left = `${share * 100}%`;
@@ -108,7 +113,7 @@ function valueText(value) {
 function paint(value) {
   const bar = find("#timebar");
   const known = days.filter((each) => number(each.day) <= value).reduce((sum, each) => sum + each.learned, 0);
-  const small = h("small", {}, value >= last ? `${count(known, "entry", "entries")} learned` : `${count(known, "entry", "entries")} learned by then`);
+  const small = h("small", { title: "A memory that was corrected or repeated has several" }, `${count(known, "version")} of memories${value >= last ? "" : " by then"}`);
   replace(find("output", bar), value >= last ? "Now" : dayText(dayOf(value)), small);
   for (const mark of bar.querySelectorAll("rect")) {
     const isLater = Number(mark.dataset.day) > value;
@@ -116,6 +121,7 @@ function paint(value) {
   }
   const slider = find("input", bar);
   slider.setAttribute("aria-valuetext", valueText(value));
+  find("#day-field").value = dayOf(value);
   find("#now-button").hidden = value >= last;
 }
 

@@ -10,13 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from remanence.errors import InvalidInput
 
 PERSON, PROJECT = "person", "project"
 TABLES = (PERSON, PROJECT)
 MAX_QUESTIONS = 200
+Topics: TypeAlias = str | Path | Mapping[str, str | Sequence[str]]
+"""What a caller may name: a table that comes with the package, a file, or questions by topic."""
 
 
 class Topic(NamedTuple):
@@ -26,6 +28,7 @@ class Topic(NamedTuple):
     questions: tuple[str, ...]
 
 
+@cache
 def load_topics(table: str) -> tuple[Topic, ...]:
     """The topics of a table that comes with the package.
 
@@ -36,24 +39,30 @@ def load_topics(table: str) -> tuple[Topic, ...]:
 
 
 def resolve_topics(topics: object) -> tuple[Topic, ...]:
-    """The topics that a caller named: a table, a file, or questions by topic.
+    """The topics that a caller named: a table, a file, questions by topic, or a list of these.
 
     >>> resolve_topics({"boat": "What about my boat?"})
     (Topic(name='boat', questions=('What about my boat?',)),)
+    >>> [topic.name for topic in resolve_topics(["person", {"boat": "What about my boat?"}])][-1]
+    'boat'
     """
     if isinstance(topics, str) and topics in TABLES:
         return load_topics(topics)
     if isinstance(topics, str | Path):
         return _read_table(Path(topics).expanduser())
+    if isinstance(topics, Sequence):  # tables, one after the other
+        together = [topic for each in topics for topic in resolve_topics(each)]
+        return _checked([(topic.name, question) for topic in together for question in topic.questions])
     if not isinstance(topics, Mapping):
         raise InvalidInput(
-            f"topics={topics!r} is none of {', '.join(map(repr, TABLES))}, no file, and no dict of questions by topic. "
+            f"topics={topics!r} is none of {', '.join(map(repr, TABLES))}, no file, no dict of questions by topic, and "
+            "no list of these. "
             'Give for example {"boat": "What about my boat?"}.'
         )
     return _checked([(name, question) for name, asked in topics.items() for question in _questions(asked)])
 
 
-def named_topics(text: str | None) -> str | dict[str, Sequence[str]] | None:
+def named_topics(text: str | None) -> Any:
     """The topics that a request names: a table, or JSON text. Never a file of the machine that answers.
 
     >>> named_topics('{"boat": ["What about my boat?"]}')
@@ -65,7 +74,8 @@ def named_topics(text: str | None) -> str | dict[str, Sequence[str]] | None:
         topics = json.loads(text)
     except json.JSONDecodeError:
         topics = None
-    if not isinstance(topics, dict):
+    parts = topics if isinstance(topics, list) else [topics]
+    if not all(isinstance(part, dict) or part in TABLES for part in parts):
         known = ", ".join(map(repr, TABLES))
         raise InvalidInput(f"topics={text!r} is none of {known}, and no JSON object of questions by topic.")
     return topics
@@ -82,7 +92,6 @@ def _questions(asked: object) -> Sequence[object]:
     return [asked] if isinstance(asked, str) else list(asked) if isinstance(asked, Sequence) else [asked]
 
 
-@cache
 def _read_table(path: Path) -> tuple[Topic, ...]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

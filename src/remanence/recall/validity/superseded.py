@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from remanence.index.claims.claim_view import RowDisagreement
 from remanence.index.index import Index
-from remanence.schema import Disagreement, DisagreementKind, Memory, Snapshot
+from remanence.schema import RULES, Disagreement, DisagreementKind, Memory, Snapshot
 
 MAX_CLAIM_TEXT_LENGTH = 240
 """A longer text is taken to state more than its claims."""
@@ -94,8 +94,16 @@ def _fact_rows(index: Index, row: int, snapshot: Snapshot) -> list[int]:
     if not index.graph.is_turn(row):
         return []
     catalog = index.catalog
-    facts = index.links.all_linked(catalog.memory_of(row), "derived_from", "in")
-    return [fact_row for fact in facts if (fact_row := catalog.row_at(fact, snapshot.position)) is not None]
+    turn = catalog.memory_of(row)
+    records = index.journal.extractions.get(catalog.ids[turn], ())
+    # What rules of an earlier release made of a turn decides nothing about it.
+    by_rules = {fact for record in records if record.by == RULES for fact in record.facts}
+    rows = [
+        catalog.row_at(fact, snapshot.position)
+        for fact in index.links.all_linked(turn, "derived_from", "in")
+        if catalog.ids[fact] not in by_rules
+    ]
+    return [fact_row for fact_row in rows if fact_row is not None]
 
 
 def pairs_that_disagree(

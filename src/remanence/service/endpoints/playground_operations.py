@@ -9,10 +9,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from remanence.remember.message_analysis import MessageAnalysis
-from remanence.schema import Change
+from remanence.schema import Change, Memory
 from remanence.service.endpoints.memory_operations import TurnRequest
 from remanence.service.operation import operation
 from remanence.service.requests import ListOf, Names
+from remanence.space import playground
 from remanence.space.playground import Considered, chat_model, exchange
 from remanence.space.view import View
 
@@ -68,3 +69,9 @@ def send_message(
         made.problem,
         made.model_prompt,
     )
+
+
+@operation("GET", "/recorded/again", slow=True)
+def ask_again(view: View, position: Annotated[int, Field(ge=1)]) -> list[Memory]:
+    """List the memories that a recorded question brings now, found in the way in which they were found then."""
+    return playground.ask_again(view, position)

@@ -11,7 +11,8 @@ from remanence.text.lexicon.word_lists import FIRST_NAMES, RELATIONSHIP_NOUNS
 from remanence.text.temporal import time_vocabulary as vocab
 from remanence.text.temporal.time_lexer import TimeToken
 
-_Cue: TypeAlias = Literal["past", "present", "future"]
+_Cue: TypeAlias = Literal["past", "indirect past", "present", "future"]
+"""The tense of a verb. It is indirect where the time need not be that of the verb."""
 Recurrence: TypeAlias = Literal["year", "week"]
 _REACH = 30  # tokens on either side in which the tense is looked for
 _SENTENCE_ENDS = frozenset(".!?;:\n")
@@ -22,6 +23,8 @@ _PREPOSITIONS = frozenset("on in at for to by from until till this next the a an
 _DETERMINERS = frozenset("a an the my our your his her their its this that some another".split())
 _PARTICLES = frozenset("out up off over back away down home again".split())
 """Words between a verb and its time: "runs out on", "starts again on"."""
+_STATE_VERBS = frozenset("was were had".split())
+"""With these a time is that of the state: "I was there for the concert on 5 May"."""
 _SINGULAR_SUBJECTS = frozenset("he she it everyone everybody nobody".split()) | RELATIONSHIP_NOUNS
 """Words after which one that ends with s is a verb: "she starts work on"."""
 _ENDINGS: dict[str, _Cue] = {"'ll": "future", "'re": "present", "'m": "present"}
@@ -35,6 +38,9 @@ class Direction(NamedTuple):
     is_certain: bool
     recurs: Recurrence | None = None
     """Whether it comes again: "her birthday is on 3 May", "we always meet on Friday". That is not one day."""
+    is_indirect: bool = False
+    """Whether the past verb that shows it may speak of what lies ahead: "signed up for a workshop on 28 May",
+    "signed on Friday, start 1 April"."""
 
 
 PAST = Direction(False, True)
@@ -71,7 +77,7 @@ class TenseReader:
         cue = self._cue_in(start, end, i) or self._cue_in_neighbours(clause_index, i)
         if cue is None:
             return Direction(None, False, recurs)
-        return Direction(cue != "past", True, recurs)
+        return Direction(not cue.endswith("past"), True, recurs, cue == "indirect past")
 
     def _cue_in_neighbours(self, clause_index: int, i: int) -> _Cue | None:
         """The tense of the nearest clause of the same sentence that has one, those before first."""
@@ -83,7 +89,7 @@ class TenseReader:
         for number, start, end in (*before, *after):
             start, end = max(start, i - _REACH), min(end, i + _REACH)
             if number == sentence and start < end and (cue := self._cue_in(start, end, i)):
-                return cue
+                return "indirect past" if cue == "past" else cue
         return None
 
     def _cue_in(self, start: int, end: int, i: int) -> _Cue | None:
@@ -95,6 +101,8 @@ class TenseReader:
                 break
         if found == "past" and (self._is_arranged(k, i) or self._tells_present(k, min(i, end))):
             return "future"
+        if found == "past" and self._is_of_object(k, i):
+            return "indirect past"
         return found or self._simple_present(start, min(i, end))
 
     def _cue(self, k: int, start: int) -> _Cue | None:
@@ -171,6 +179,17 @@ class TenseReader:
             return "for" in between
         return word in vocab.ARRANGING_VERBS and not {"for", "to", "until", "till"}.isdisjoint(between[-3:])
 
+    def _is_of_object(self, k: int, i: int) -> bool:
+        """Whether the time at token `i` may be that of what the past verb at token `k` is about: "signed up for a
+        course on", "put the rent up from"; but not "was there from", "stayed for two weeks in"."""
+        if self._word(k) in _STATE_VERBS:
+            return False
+        if self._word(i) in vocab.BEGINNING_WORDS or "from" in (self._word(i), self._word(i - 1)):
+            return True
+        lengths = vocab.UNITS.keys()
+        fors = (n for n in range(k + 1, i) if self._word(n) == "for")
+        return any(lengths.isdisjoint((self._word(n + 1), self._word(n + 2))) for n in fors)
+
     def _tells_present(self, k: int, end: int) -> bool:
         """Whether a clause in the present follows the past verb at token `k`: "told me he leaves", "said we fly"."""
         for j in range(k + 1, end - 1):
@@ -226,8 +245,15 @@ def _split(tokens: Sequence[TimeToken]) -> list[tuple[int, int, int]]:
                 continue  # "St. Brigid", "3. May"; but "in 2014."
             clauses.append((sentence, start, k))
             sentence, start = sentence + (word != ":"), k + 1
-        elif word in _CLAUSE_ENDS:
+        elif word in _CLAUSE_ENDS and not _joins_days(tokens, k):
             clauses.append((sentence, start, k))
             start = k + 1
     clauses.append((sentence, start, len(tokens)))
     return clauses
+
+
+def _joins_days(tokens: Sequence[TimeToken], k: int) -> bool:
+    """Whether token `k` stands between two days of a month: "on 28 and 29 May"."""
+    if not 0 < k < len(tokens) - 2 or tokens[k + 2].normalized not in vocab.MONTHS:
+        return False
+    return all(tokens[n].kind in ("number", "ordinal") for n in (k - 1, k + 1))

@@ -13,7 +13,6 @@ from remanence.text.temporal.time_of_day import CLOCK_WORDS, ClockTime, TimeOfDa
 from remanence.text.temporal.token_reader import SpanMatch
 
 OPENERS = {"since", "starting", "beginning", "before", "prior", "until", "till", "til", "after", "by", "later"}
-_BEGINNINGS = ("since", "starting", "beginning", "as", "effective")
 # The words with which a phrase can begin; at any other word no rule is tried.
 PHRASE_START_WORDS = OPENERS | vocab.TIME_NOUNS | vocab.MODIFIERS
 PHRASE_START_WORDS |= {*vocab.RELATIVE_DAYS, *vocab.NUMBERS, *vocab.ORDINALS, *vocab.VAGUE_NUMBERS}
@@ -114,7 +113,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         if not (match := self.time_span(self.skip(j, "the"), True)):
             return None
         span, end = match
-        if word in _BEGINNINGS:
+        if word in vocab.BEGINNING_WORDS:
             return Window(span.start, None), end
         clock = span.granularity == "clock"  # after 3pm is from 3pm on
         ending = self.word(self.skip(j, "the")) == "end"  # until the end of May is all of May

@@ -45,6 +45,7 @@ FUTURE_WORDS = set(_WORDS["future"])
 EARLY_WORDS = set(_WORDS["early"])
 MIDDLE_WORDS = set(_WORDS["middle"])
 LATE_WORDS = set(_WORDS["late"])
+BEGINNING_WORDS = set(_WORDS["beginnings"])
 RANGE_WORDS = set(_WORDS["ranges"])
 
 HOLIDAYS = {

@@ -96,17 +96,18 @@ class TokenReader:
         """The latest span that has started or the next that has not ended, by the tense.
 
         `make` returns the span in a year. 29 February may be eight years away. Where nothing tells, the nearer one. A
-        date after a mark, beside a past tense, may be what was agreed: "So we said later, 13 June". It lies ahead if
-        that is far nearer.
+        date after a mark, or with a past verb that may not be its own, may be what was agreed: "So we said later, 13
+        June". It lies ahead if that is far nearer.
         """
         self.chosen, self.leaves_year_open = "year", True
         behind = (self._made(make, self.now.year - back) for back in range(min(9, self.now.year)))
         latest = next((span for span in behind if span and span.start <= self.now), None)
         is_past = self.direction.is_future is False
-        if not is_past or (self.is_statement and self.token(self.phrase_start - 1).kind == "mark"):
+        after_mark = self.is_statement and self.token(self.phrase_start - 1).kind == "mark"
+        if not is_past or after_mark or self.direction.is_indirect:
             ahead = (self._made(make, self.now.year + step) for step in range(-1, 9))
             coming = next((span for span in ahead if span and span.end > self.now), None)
-            back = self.now - latest.end if latest else timedelta.max
+            back = self.now - latest.start if latest else timedelta.max
             to_come = coming.start - self.now if coming else timedelta.max
             if is_past:
                 latest = coming if to_come < back / _FAR_NEARER else latest
