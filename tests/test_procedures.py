@@ -140,12 +140,27 @@ def test_a_procedure_is_no_fact(space: Space, clock: FakeClock) -> None:
     assert [hit.memory.text for hit in space.recall(vector=space._embed(["shop"])[0])] == told
     assert "release" not in recall_for_prompt(space, "How do we deploy the shop to Porto?", min_score=0.0).text
     assert "release" not in str(space.profile())
-    assert [hit.memory.text for hit in space.recall("deploy shop", kinds="procedure")] != []
+    assert [hit.holds for hit in space.recall("deploy shop", kinds="procedure")] == [1.0], "it does not end by its age"
     assert find_known_facts(space._engine, space.name, [fact], clock.now()) == []
     assert [entity.name for entity in space.entities.list()] == ["Ana"]
     clock.advance(days=4_000)
     assert [plan.memory for plan in space.upkeep.decay()] == [fact.id]
     assert space.count() == len(list(space.memories())) == 2, "listings show what is stored"
+
+
+def test_runs_do_not_say_how_fast_facts_end(space: Space, clock: FakeClock) -> None:
+    """A space learns that from what was closed in it; a run that is recorded again closes nothing."""
+    fact = space.add("Ana's desk is in room 4.")
+    for number in range(60):
+        space.procedures.record(DEPLOY, [f"build {number % 30}", "release"])
+    clock.advance(days=900)
+    space.procedures.record(DEPLOY, ["build", "release"])
+    [with_runs] = space.recall("Where is Ana's desk?")
+    other = space.child("other")
+    other.add(fact.text, now=fact.told_at)
+    [without] = other.recall("Where is Ana's desk?")
+
+    assert with_runs.holds == pytest.approx(without.holds)
 
 
 def test_secrets_in_arguments_are_removed_by_the_policy() -> None:

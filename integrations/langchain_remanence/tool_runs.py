@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -43,8 +43,8 @@ def record_run(
         tools: The versions of the tools.
         outcome_of: Says whether the task was done. By default it was, if the last tool call worked.
     """
-    worked: list[dict[str, object]] = []
-    failures: list[tuple[list[dict[str, object]], str]] = []
+    worked: list[dict[str, Any]] = []
+    failures: list[tuple[list[dict[str, Any]], str]] = []
     last_failed = False
     for call, result in _calls(messages):
         last_failed = result.status == "error"
@@ -77,9 +77,9 @@ def what_worked(
     )
 
 
-def _calls(messages: Sequence[BaseMessage]) -> Iterator[tuple[dict[str, object], ToolMessage]]:
+def _calls(messages: Sequence[BaseMessage]) -> Iterator[tuple[dict[str, Any], ToolMessage]]:
     """The tool calls that were answered, in the order of their answers, each with its answer."""
-    asked = {
+    asked: dict[str | None, dict[str, Any]] = {
         call["id"]: {"tool": call["name"], "args": call["args"]}
         for message in messages
         if isinstance(message, AIMessage)
@@ -91,6 +91,7 @@ def _calls(messages: Sequence[BaseMessage]) -> Iterator[tuple[dict[str, object],
 
 
 def _as_hit(known: Procedure, space: str) -> Hit:
-    last = max(each for each in (known.last_worked, known.last_failure and known.last_failure.at) if each is not None)
+    failed = known.last_failure.at if known.last_failure is not None else None
+    last = max(each for each in (known.last_worked, failed) if each is not None)
     memory = Memory(known.memories[0], space, str(known), kind="procedure", told_at=last)
     return Hit(memory, known.probability)

@@ -265,11 +265,11 @@ def redact_value(value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
 
 def _redact_field(name: str, value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
     """The value of a field, without secrets; if only its name says that it is one, without the value."""
-    found: Counter[str] = Counter()
+    found, marked = Counter[str](), Counter[str]()
     redacted = redact_value(value, redactor, found)
     if not found and isinstance(value, str | int | float) and not isinstance(value, bool):
         _redact_text(f"{name}={value}", redactor, found)
-        _redact_text(name, redactor, marked := Counter())
+        _redact_text(name, redactor, marked)
         found -= marked
         redacted = f"[redacted {next(iter(found))}]" if found else value
     counts.update(found)

@@ -246,7 +246,8 @@ def _steps(steps: object) -> list[Step]:
 
 def _step(step: object) -> Step:
     """A step of a text, of a pair, of a dict in this form or in that of LangChain's tool calls, or of a `Step`."""
-    tool, args = step, {}
+    tool: object = step
+    args: object = {}
     if isinstance(step, Step):
         tool, args = step.tool, step.args
     elif isinstance(step, Mapping):
