@@ -45,7 +45,15 @@ from remanence.space.for_prompt import (
     recall_for_prompt,
 )
 from remanence.space.protocols import is_space, is_view
-from remanence.text.framing import TokenCounter, estimate_tokens, frame_or_reason, is_frame, shorten_frame, strip_frames
+from remanence.text.framing import (
+    TokenCounter,
+    estimate_tokens,
+    frame_or_reason,
+    is_frame,
+    plain_line,
+    shorten_frame,
+    strip_frames,
+)
 from remanence.text.text import normalize_text, pluralize
 
 if TYPE_CHECKING:
@@ -97,6 +105,7 @@ __all__ = [
     "normalize_text",
     "own_hits",
     "placeholder_text",
+    "plain_line",
     "pluralize",
     "prompt_budget",
     "quoted_hits",

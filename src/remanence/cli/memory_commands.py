@@ -12,6 +12,7 @@ from remanence.cli.locations import open_space
 from remanence.cli.output import Lines, Result
 from remanence.cli.parser import VALIDITY, command, provided_options, section, space_command, view_command
 from remanence.errors import InvalidInput, NotFound
+from remanence.text.hidden_characters import escape_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,6 +83,13 @@ def recall(view: View, args: Namespace) -> None:
     """Answer a question."""
     found = view.recall(**provided_options(args, view.recall, "reader"))  # it is opened with that one
     output.print_recall(found, explain=args.explain, as_json=args.json)
+
+
+@view_command("check-answer", 'check-answer "Alice lives in Porto." --question "Where is Alice?"', "answer --question")
+def check_answer(view: View, args: Namespace) -> Result:
+    """Tell which sentences of an answer memories support or contradict."""
+    checked = view.check_answer(args.answer, question=args.question or "")
+    return Result(checked, escape_terminal(str(checked)))
 
 
 @view_command("get", f"get {_SOME_ID}", "id")
