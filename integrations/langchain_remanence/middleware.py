@@ -35,7 +35,7 @@ from langchain_remanence.messages import (
 )
 from langchain_remanence.tracing import NO_PAYLOADS
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
-from remanence import Hit, InvalidInput, Space
+from remanence import Hit, InvalidInput, Space, Union, union
 from remanence.adapters import (
     MAX_TEXT_LENGTH,
     Keep,
@@ -48,6 +48,7 @@ from remanence.adapters import (
     is_space,
     log_and_continue,
     normalize_text,
+    own_hits,
     prompt_budget,
     recall_for_prompt,
     reinforce,
@@ -81,6 +82,8 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         user_key: The field of the run's context or config that holds the user id, for example "user_id": text, a
             number or a UUID; 5 and "5" are the same user. Each user has a space of their own, and a run without a user
             id is refused.
+        shared: Spaces whose memories are quoted beside those of the user, such as that of a team: they are read only,
+            and each quoted memory names its space. Or a function from the runtime of a run to them.
         limit: How many memories to quote at most.
         max_tokens: The token budget of the quoted memories; None for no limit. They never take more than a quarter of
             the model's window, where the model says how large that is.
@@ -123,6 +126,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         space: SpaceOrFactory,
         *,
         user_key: str | None = None,
+        shared: Sequence[Space] | Callable[[Any], Sequence[Space]] = (),
         limit: int = 8,
         max_tokens: int | None = 1_000,
         count_tokens: Callable[[str], int] | None = None,
@@ -155,7 +159,13 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         if extract and not callable(space):
             require_fact_extractor(_require_space(space, "extract"))
         self.briefing = check_max_tokens(briefing) or 0
-        self.space, self.user_key = space, user_key
+        if record and shared:
+            raise InvalidInput(
+                "record=True with shared=...: recalls of several spaces are not recorded. Leave one out."
+            )
+        if not callable(shared):
+            union(*shared) if shared else None  # raises what a run would
+        self.space, self.user_key, self.shared = space, user_key, shared
         self.limit, self.min_score = limit, min_score
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
         self.kinds, self.tags, self.place = check_kinds(kinds), check_tags(tags), place
@@ -212,7 +222,10 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _run(self, runtime: Any) -> _Run:
         # An unknown user raises here: an answer with the memories of another user would be worse than none.
-        return _Run(space_for(self.space, self.user_key, runtime), thread_id_of(runtime))
+        space = space_for(self.space, self.user_key, runtime)
+        shared = self.shared(runtime) if callable(self.shared) else self.shared
+        asked = union(_require_space(space, "shared"), *shared) if shared else space
+        return _Run(space, thread_id_of(runtime), asked)
 
     def _with_memories(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
         """Return the request with memories in its prompt, and the memories that are quoted there."""
@@ -235,7 +248,8 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         with log_and_continue(log, "reinforce"):
             system = [request.system_message] if request.system_message else []
             context = [message_text(message) for message in [*system, *_context(request.messages)]]
-            reinforce(_require_space(run.space, "reinforce"), hits, context=context, answer=answer)
+            space = _require_space(run.space, "reinforce")
+            reinforce(space, own_hits(hits, space), context=context, answer=answer)
 
     def _recall_for(self, run: _Run, messages: Sequence[BaseMessage], window: int | None = None) -> PromptMemories:
         """Recall for the user's last message what helps to answer it and is not in the prompt anyway."""
@@ -245,7 +259,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             before = messages[: messages.index(turn[-1])]
             with log_and_continue(log, "recall"):
                 found = recall_for_prompt(
-                    run.space,
+                    run.asked,
                     message_text(turn[-1]),
                     turns=chat_turns(before),
                     limit=self.limit,
@@ -288,10 +302,11 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The space and the thread of a run."""
+    """The space and the thread of a run, and what is asked: the space, or a union of it with shared ones."""
 
     space: SpaceLike
     thread: str | None
+    asked: SpaceLike | Union
 
     def key(self, message: BaseMessage) -> str:
         """The key of a message in the space. Message ids are unique in their thread only."""

@@ -45,7 +45,15 @@ from remanence.space.for_prompt import (
     recall_for_prompt,
 )
 from remanence.space.protocols import is_space, is_view
-from remanence.text.framing import TokenCounter, estimate_tokens, frame_or_reason, is_frame, shorten_frame, strip_frames
+from remanence.text.framing import (
+    TokenCounter,
+    estimate_tokens,
+    frame_or_reason,
+    is_frame,
+    plain_line,
+    shorten_frame,
+    strip_frames,
+)
 from remanence.text.text import normalize_text, pluralize
 
 if TYPE_CHECKING:
@@ -94,7 +102,9 @@ __all__ = [
     "lazy_getattr",
     "log_and_continue",
     "normalize_text",
+    "own_hits",
     "placeholder_text",
+    "plain_line",
     "pluralize",
     "prompt_budget",
     "quoted_hits",
@@ -204,6 +214,16 @@ def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str]
     ]
     if ids:
         space.touch(ids)
+
+
+def own_hits(hits: Iterable[Hit], space: Space) -> list[Hit]:
+    """Return the hits of a space, if those of a union with shared ones are among them.
+
+    Args:
+        hits: The hits of a recall.
+        space: The space of the user.
+    """
+    return [hit for hit in hits if hit.space in ("", space.name)]
 
 
 def check_kinds(kinds: Any) -> Any:

@@ -42,6 +42,7 @@ from remanence.schema.results import (
     Query,
     Ranking,
     RelatedName,
+    SignalScale,
     Snapshot,
 )
 from remanence.schema.windows import (
@@ -96,6 +97,7 @@ __all__ = [
     "Ranking",
     "RelatedName",
     "Relation",
+    "SignalScale",
     "Snapshot",
     "TokenUsage",
     "Triple",
