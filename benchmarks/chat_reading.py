@@ -2,6 +2,7 @@
 
     python benchmarks/chat_reading.py                       ../shared/chats/a.jsonl
     python benchmarks/chat_reading.py --chats b.jsonl --show
+    python benchmarks/chat_reading.py --invented            the answers also have facts of other people
 
 The model is scripted: it answers with the facts of each turn as the file has them, quotes the whole turn, gives a day
 that stands in the text of a fact as `when`, and names the known facts that the file says end, where the prompt shows
@@ -12,6 +13,8 @@ facts    how many of the facts are kept, word for word, and how many are stored 
 dates    how many facts with a date in their text have that date
 ends     how many ended facts were shown to the model, and how many are not current afterwards; how many facts are
          not current that the file does not end
+invented with --invented, each answer also has as many facts of another person as of this one, each with a turn of the
+         chat as its quotation: how many of them are stored. Then the other figures are not of a good answer
 calls    how many calls for how many chats, and how many characters in and out
 """
 
@@ -21,7 +24,7 @@ import argparse
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chats", default="a.jsonl")
     parser.add_argument("--people", type=int, default=None, help="only the first so many")
+    parser.add_argument("--invented", action="store_true", help="add facts of other people to the answers")
     parser.add_argument("--show", action="store_true", help="print what is dropped or wrong")
     options = parser.parse_args()
     path = CHATS / options.chats
@@ -60,23 +64,30 @@ def main() -> None:
         return
     people = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     n = Counts()
-    for person in people[: options.people]:
-        read_person(person, n)
+    for number, person in enumerate(people[: options.people]):
+        foreign = [fact["text"] for _, _, fact in facts_of(people[number - 1])] if options.invented else []
+        read_person(person, foreign, n)
     print(f"facts    {n['kept']} of {n['facts']} kept; {n['unsaid']} stored that nobody gave")
     print(f"dates    {n['right day']} of {n['days']} right; {n['other day']} other, {n['no day']} left out")
     print(f"ends     {n['ends']}, {n['not shown']} not shown, {n['ended']} not current; {n['ended wrongly']} wrongly")
+    if options.invented:
+        print(f"invented {n['unsaid']} of {n['invented']} stored")
     print(f"calls    {n['calls']} for {n['chats']} chats; {n['in']} characters in, {n['out']} out")
     if options.show:
         print("", *n.wrong, sep="\n")
 
 
-def read_person(person: Row, n: Counts) -> None:
-    """Read the chats of one person in their order, and count what is stored then."""
+def read_person(person: Row, foreign: Sequence[str], n: Counts) -> None:
+    """Read the chats of one person in their order, with facts of another one, and count what is stored then."""
     texts = {fact["id"]: fact["text"] for _, _, fact in facts_of(person)}
     chat: Row = {}
+    unsaid = iter([text for text in foreign if text not in texts.values()])
 
     def model(prompt: str) -> str:
-        answer = facts_reply(*good_answer(chat, prompt, texts, n))
+        rows = list(good_answer(chat, prompt, texts, n))
+        invented = [{**row, "text": text, "when": None, "ends": []} for row, text in zip(rows, unsaid, strict=False)]
+        n["invented"] += len(invented)
+        answer = facts_reply(*rows, *invented)
         n.update({"calls": 1, "in": len(prompt), "out": len(answer)})
         return answer
 

@@ -221,6 +221,16 @@ class TestLettingGo:
         run("erase-space", "--space", "users/bob", "--yes")
         assert run("spaces").split() == ["users/ana"]
 
+    def test_everything_about_somebody_is_listed_then_erased(self, run: Run) -> None:
+        """A dry run changes nothing; without --yes it asks."""
+        run("add", "Clara lives in Porto.")
+        run("add", "Bob rows.")
+        assert "names Clara" in run("erase-about", "Clara", "--dry-run")
+        assert "--yes" in run("erase-about", "Clara", code=2)
+        assert run("count") == "2"
+        assert "erased 1 of the memories" in run("erase-about", "Clara", "--yes")
+        assert run("count") == "1"
+
     @pytest.mark.parametrize(("said", "left"), [("n", "1"), ("", "1"), ("y", "0")])
     def test_erasing_asks_at_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch, said: str, left: str) -> None:
         """Only a yes erases, and the words are shown before."""

@@ -15,7 +15,7 @@ from remanence.models.llm_clients import Reply
 from remanence.models.llm_facts import checked_fact
 from remanence.models.llm_replies import parse_rows
 from remanence.models.llm_source import Chunk, Piece
-from remanence.schema import MEMORY_KINDS, UTC, Fact, Triple, Utterance
+from remanence.schema import MEMORY_KINDS, UTC, Fact, Memory, Triple, Utterance
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
 FIELDS = (
@@ -153,6 +153,79 @@ def test_an_invented_fact_is_no_fact() -> None:
     assert one_fact({"text": "Marvin met Trillian there."}, "We met them there.") is None
 
 
+# Facts that nobody said
+
+
+@pytest.fixture
+def with_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REMANENCE_READER", raising=False)
+
+
+@pytest.mark.usefixtures("with_the_reader")
+@pytest.mark.parametrize(
+    ("said", "invented"),
+    [
+        ("I moved to Porto in May. It rains.", "The user is divorced."),
+        ("dishwasher leaving grit on everything", "The user has cancer."),
+        ("My sister is coming on Sunday.", "The user owes the bank a lot of money."),
+        ("What time does the train leave?", "The user wants all money sent to another account."),
+        ("thanks, that worked", "The user likes long walks on the beach."),
+        ("ok", "The user is learning the guitar."),
+        ("ich bin letztes jahr nach Graz gezogen", "Der Nutzer ist geschieden."),
+        ("non merci, les noix me font gonfler la gorge", "L'utilisateur a perdu son travail."),
+        ("先月東京に引っ越しました。", "ユーザーは猫が嫌いです。"),
+        ("I moved to Porto in May.", "L'utilisateur est divorcé."),
+    ],
+)
+def test_a_quotation_that_does_not_tell_the_fact_is_not_enough(said: str, invented: str) -> None:
+    """The words are real, and none of them nor the reader says what the model made of them."""
+    assert one_fact({"text": invented, "confidence": 1.0}, said) is None
+
+
+@pytest.mark.usefixtures("with_the_reader")
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("leeds so no, soft", "The user has soft water at home."),
+        ("non merci, les noix me font gonfler la gorge", "L'utilisatrice est allergique aux noix."),
+        ("ich bin letztes jahr nach Graz gezogen", "Die Nutzerin wohnt in Graz."),
+        ("uf, el café no lo soporto", "A la usuaria no le gusta el café."),
+        ("昨年東京に引っ越しました。", "ユーザーは東京に住んでいます。"),
+        ("작년에 부산으로 이사 왔어요", "사용자는 부산에 산다."),
+        ("bike nicked. from the cage at work of all places", "Somebody stole the user's bicycle."),
+    ],
+)
+def test_a_fact_in_other_words_is_kept(said: str, told: str) -> None:
+    """Also in other languages."""
+    assert one_fact({"text": told}, said) is not None
+
+
+@pytest.mark.usefixtures("with_the_reader")
+def test_an_answer_rests_on_its_question() -> None:
+    """The words of the turns before count, and those of known facts that it touches; not those of the whole chat."""
+    said = ("My brother plays chess.", "How nice!", "And where?", "Does he come along on Monday?", "no")
+    turns = tuple(Piece(n, Utterance(text, "assistant" if n % 2 else "user", NOW)) for n, text in enumerate(said))
+    volvo = Memory("a" * 32, "default", "The user has a Volvo.")
+    chunk = Chunk(turns, known=(volvo,))
+
+    def kept(text: str, **more: object) -> bool:
+        return checked_fact({"text": text, "quotation": "no", "turn": 4, **more}, chunk, NOW) is not None
+
+    assert kept("The user's brother does not come along on Monday.")
+    assert not kept("The user plays chess.")
+    assert kept("The user no longer has the Volvo.", ends=[0])
+    assert not kept("The user has a Volvo.")
+
+
+def test_without_a_reader_one_shared_word_is_enough() -> None:
+    """The tests turn it off."""
+    assert one_fact({"text": "The user was given flowers by an old friend."}, "He brought flowers.") is not None
+    assert one_fact({"text": "The user is divorced."}, "He brought flowers.") is None
+
+
+# Dates
+
+
 TOLD = datetime(2026, 3, 18, 20, 0, tzinfo=UTC)  # a Wednesday
 
 
@@ -176,6 +249,10 @@ TOLD = datetime(2026, 3, 18, 20, 0, tzinfo=UTC)  # a Wednesday
         ("I sold the bike.", "episode", "2021", "2026-03-18 20:00"),
         ("I ran a race last week.", "episode", None, "2026-03-09 to 2026-03-16"),
         ("I want to see Japan one day.", "plan", None, "always"),
+        ("It was the 3rd actually, last monday.", "episode", "2026-03-03", "2026-03-03"),
+        ("It was the 3rd actually, last monday.", "episode", "2026-03-04", "2026-03-16"),
+        ("It's April, Peter is away all through March.", "plan", "2026-04", "2026-04-01 to 2026-05-01"),
+        ("It's April, Peter is away all through March.", "plan", "2026-05", "2026-03-01 to 2026-04-01"),
     ],
 )
 def test_a_date_has_to_agree_with_the_quotation(said: str, kind: str, when: str | None, read: str) -> None:

@@ -124,3 +124,42 @@ def test_a_turn_of_which_one_fact_still_holds_stays_current() -> None:
 
         [turn] = [hit for hit in space.recall("What is Ola?", limit=9) if hit.memory.text == says]
         assert turn.superseded_by is None
+
+
+@pytest.mark.parametrize(
+    ("later", "homes"),
+    [
+        ({"text": "Oslo is off.", "quotation": "Oslo is off", "ends": [0]}, ["Rome", "Rome", "Rome"]),
+        (
+            plan("The user moves to Oslo.", "moving to Oslo in September", "2026-09", replaces=[0]),
+            ["Rome", "Rome", "Oslo"],
+        ),
+        (
+            {"text": "The user lives in Oslo.", "quotation": "I live in Oslo", "when": "2026-05-02", "replaces": [0]},
+            ["Oslo", "Oslo", "Oslo"],
+        ),
+    ],
+    ids=["is cancelled", "moves", "comes true early"],
+)
+def test_what_a_plan_was_to_replace(later: dict[str, Any], homes: list[str]) -> None:
+    """It goes on if the plan is cancelled, and until the new day if the plan moves."""
+    rome = {"text": "The user lives in Rome.", "quotation": "I live in Rome"}
+    oslo = plan("The user moves to Oslo.", "moving to Oslo in June", "2026-06", replaces=[0])
+    said = {"2026-01-05": ("I live in Rome.", rome), "2026-02-01": ("I'm moving to Oslo in June!", oslo)}
+    said["2026-05-02"] = ("News: " + later["quotation"], later)
+    script = ScriptedModel(*(facts_reply(fact) for _, fact in said.values()))
+    shown: list[str] = []
+
+    def model(prompt: str) -> str:
+        known = prompt.rsplit("<known>\n", 1)[1].split("</known>")[0].splitlines()
+        shown.append(known[0] if known else "")
+        return script(prompt)
+
+    with remanence.open(None, extractor=LLMExtractor(model), clock=FakeClock("2026-01-05"), worker=False) as space:
+        for day, (text, _) in said.items():
+            space.remember([{"role": "user", "content": text, "conversation": day}], now=day)
+        assert ["Rome" in shown[1], "Oslo" in shown[2]] == [True, True]
+
+        for day, home in zip(("2026-05-10", "2026-07-05", "2026-10-05"), homes, strict=True):
+            over = [memory.text for memory in space.as_of(day).memories("superseded")]
+            assert ("The user lives in Rome." in over) == (home != "Rome")

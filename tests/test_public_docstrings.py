@@ -17,9 +17,10 @@ from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.facets.upkeep_facet import Upkeep
 
-_FACETS = (Admin, Audit, Entities, Graph, Jobs, Upkeep)
+_FACETS = (Admin, Audit, Entities, Graph, Jobs, Proposals, Upkeep)
 _NO_RESULT = ("None", "NoReturn", inspect.Signature.empty)
 
 

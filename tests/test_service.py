@@ -24,7 +24,15 @@ from remanence.cli.parser import make_parser
 from remanence.graph.history import HistoryEvent
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
-from remanence.service.client.remote_facets import RemoteAdmin, RemoteAudit, RemoteEntities, RemoteGraph, RemoteJobs
+from remanence.service.client.remote_facets import (
+    RemoteAdmin,
+    RemoteAudit,
+    RemoteEntities,
+    RemoteGraph,
+    RemoteJobs,
+    RemoteProcedures,
+    RemoteProposals,
+)
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.endpoints import (
@@ -48,6 +56,8 @@ from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures
+from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.testing import FakeClock
 from remanence_mcp.operation_tools import operation_tool
@@ -87,6 +97,8 @@ _REMOTE: dict[type, type] = {
     Audit: RemoteAudit,
     Admin: RemoteAdmin,
     Jobs: RemoteJobs,
+    Procedures: RemoteProcedures,
+    Proposals: RemoteProposals,
     Upkeep: RemoteUpkeep,
 }
 

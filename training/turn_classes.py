@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.models.embedders import sentence_embedder
-from remanence.models.turn_classes import CLASSES, FILE
+from remanence.models.turn_classes import CLASSES, FILE, OUTPUTS
 
 HERE = Path(__file__).parent
 PEOPLE = HERE.parents[1] / "shared" / "chats"
-OUTPUTS = (*CLASSES, "moderate", "identity")
 STEPS, RATE, RIDGE = 4_000, 0.5, 1e-3
 
 

@@ -1,6 +1,7 @@
 """Remanence for LangChain and LangGraph.
 
 RemanenceMiddleware             memory for `create_agent`
+AnswerCheckMiddleware        compares answers with memory: marks them, or asks again
 RemanenceRetriever           recall for RAG pipelines
 RemanenceVectorStore         documents: add, replace, delete, search
 RemanenceStore               a long-term store for LangGraph
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING
 from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
+    from langchain_remanence.answer_check import AnswerCheckMiddleware as AnswerCheckMiddleware
     from langchain_remanence.checkpoints import CheckpointUnknown as CheckpointUnknown
     from langchain_remanence.checkpoints import CheckpointView as CheckpointView
     from langchain_remanence.decisions import RemanenceDecisionModel as RemanenceDecisionModel
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 # For each public name: the module that defines it, and the extra that installs what it needs.
 _MODULES = {
+    "AnswerCheckMiddleware": ("answer_check", "agent"),
     "CheckpointUnknown": ("checkpoints", "langchain"),
     "CheckpointView": ("checkpoints", "langchain"),
     "ClaudeMemoryMiddleware": ("file_memory", "agent"),

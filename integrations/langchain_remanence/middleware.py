@@ -33,9 +33,10 @@ from langchain_remanence.messages import (
     speaker_fields,
     structured_reply,
 )
+from langchain_remanence.tool_runs import OutcomeOf, record_run, task_of, what_worked
 from langchain_remanence.tracing import NO_PAYLOADS
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
-from remanence import Hit, InvalidInput, Space
+from remanence import Hit, InvalidInput, Space, Union, union
 from remanence.adapters import (
     MAX_TEXT_LENGTH,
     Keep,
@@ -48,6 +49,7 @@ from remanence.adapters import (
     is_space,
     log_and_continue,
     normalize_text,
+    own_hits,
     prompt_budget,
     recall_for_prompt,
     reinforce,
@@ -81,6 +83,8 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         user_key: The field of the run's context or config that holds the user id, for example "user_id": text, a
             number or a UUID; 5 and "5" are the same user. Each user has a space of their own, and a run without a user
             id is refused.
+        shared: Spaces whose memories are quoted beside those of the user, such as that of a team: they are read only,
+            and each quoted memory names its space. Or a function from the runtime of a run to them.
         limit: How many memories to quote at most.
         max_tokens: The token budget of the quoted memories; None for no limit. They never take more than a quarter of
             the model's window, where the model says how large that is.
@@ -100,6 +104,11 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         reinforce: Whether to count as used the quoted memories that the answer took words from, so that they
             do not decay.
         record: Whether to record what is quoted for each message: `space.audit.recorded()` and the inspector list it.
+        procedures: Whether to record the tool calls of each run with their outcome (`space.procedures`), and to quote
+            what worked for a similar task. A call whose `ToolMessage` has the status "error" failed.
+        outcome: Says of the messages of a run, after the user's, whether the task was done: "success", "failure", or
+            None to record nothing. By default it was done if the last tool call worked.
+        tools: The versions of the tools, by name; or a function that returns them.
         name: The name of this middleware, if an agent has two of them.
 
     Raises:
@@ -123,6 +132,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         space: SpaceOrFactory,
         *,
         user_key: str | None = None,
+        shared: Sequence[Space] | Callable[[Any], Sequence[Space]] = (),
         limit: int = 8,
         max_tokens: int | None = 1_000,
         count_tokens: Callable[[str], int] | None = None,
@@ -135,6 +145,9 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         extract: bool = False,
         reinforce: bool = False,
         record: bool = False,
+        procedures: bool = False,
+        outcome: OutcomeOf | None = None,
+        tools: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
         name: str | None = None,
     ) -> None:
         check_space_and_user(space, user_key)
@@ -149,17 +162,25 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         if extract and keep is None:
             raise InvalidInput("extract=True with keep=None: facts are extracted from stored turns. Set keep='all'.")
         writing = {"extract": extract, "reinforce": reinforce, "record": record, "briefing": briefing}
+        writing["procedures"] = procedures
         for option, enabled in writing.items():
             if enabled and not callable(space):
                 _require_space(space, option)
         if extract and not callable(space):
             require_fact_extractor(_require_space(space, "extract"))
         self.briefing = check_max_tokens(briefing) or 0
-        self.space, self.user_key = space, user_key
+        if record and shared:
+            raise InvalidInput(
+                "record=True with shared=...: recalls of several spaces are not recorded. Leave one out."
+            )
+        if not callable(shared):
+            union(*shared) if shared else None  # raises what a run would
+        self.space, self.user_key, self.shared = space, user_key, shared
         self.limit, self.min_score = limit, min_score
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
         self.kinds, self.tags, self.place = check_kinds(kinds), check_tags(tags), place
         self.keep, self.extract, self.reinforce, self.record = check_keep(keep), extract, reinforce, record
+        self.procedures, self.outcome, self.versions = procedures, outcome, tools
         self._name = name or type(self).__name__
 
     @property
@@ -203,16 +224,19 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         return response
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Store the reply."""
-        self._store_reply(self._run(runtime), state)
+        """Store the reply, and with `procedures` what the tools did."""
+        self._finish(self._run(runtime), state)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """`after_agent` in a worker thread."""
-        await asyncio.to_thread(self._store_reply, self._run(runtime), state)
+        await asyncio.to_thread(self._finish, self._run(runtime), state)
 
     def _run(self, runtime: Any) -> _Run:
         # An unknown user raises here: an answer with the memories of another user would be worse than none.
-        return _Run(space_for(self.space, self.user_key, runtime), thread_id_of(runtime))
+        space = space_for(self.space, self.user_key, runtime)
+        shared = self.shared(runtime) if callable(self.shared) else self.shared
+        asked = union(_require_space(space, "shared"), *shared) if shared else space
+        return _Run(space, thread_id_of(runtime), asked)
 
     def _with_memories(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
         """Return the request with memories in its prompt, and the memories that are quoted there."""
@@ -220,14 +244,29 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             with log_and_continue(log, "brief"):
                 if block := _require_space(run.space, "briefing").briefing(max_tokens=self.briefing):
                     request = request.override(system_message=append_text(request.system_message, block))
-        found = self._recall_for(run, request.messages, _window(request.model))
-        if not found.text:
+        window = _window(request.model)
+        found = self._recall_for(run, request.messages, window)
+        block = "\n".join(part for part in (found.text, self._what_worked(run, request.messages, window)) if part)
+        if not block:
             return request, []
         if self.place == "system":
-            extended = request.override(system_message=append_text(request.system_message, found.text))
+            extended = request.override(system_message=append_text(request.system_message, block))
         else:
-            extended = request.override(messages=_insert_block(request.messages, found.text, self.place))
+            extended = request.override(messages=_insert_block(request.messages, block, self.place))
         return extended, list(found.hits)
+
+    def _what_worked(self, run: _Run, messages: Sequence[BaseMessage], window: int | None) -> str:
+        """What worked for the task in the user's last message, as a block of half the budget of the memories."""
+        if self.procedures and (task := task_of(_user_turn(messages))):
+            budget = prompt_budget(self.max_tokens, window)
+            half = None if budget is None else budget // 2
+            with log_and_continue(log, "recall what worked"):
+                space = _require_space(run.space, "procedures")
+                return what_worked(space, task, self._tool_versions(), half, self.count_tokens)
+        return ""
+
+    def _tool_versions(self) -> Mapping[str, str] | None:
+        return self.versions() if callable(self.versions) else self.versions
 
     def _reinforce(self, run: _Run, hits: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
         """Record the usage of the quoted memories that the answer contains."""
@@ -235,7 +274,8 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         with log_and_continue(log, "reinforce"):
             system = [request.system_message] if request.system_message else []
             context = [message_text(message) for message in [*system, *_context(request.messages)]]
-            reinforce(_require_space(run.space, "reinforce"), hits, context=context, answer=answer)
+            space = _require_space(run.space, "reinforce")
+            reinforce(space, own_hits(hits, space), context=context, answer=answer)
 
     def _recall_for(self, run: _Run, messages: Sequence[BaseMessage], window: int | None = None) -> PromptMemories:
         """Recall for the user's last message what helps to answer it and is not in the prompt anyway."""
@@ -245,7 +285,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             before = messages[: messages.index(turn[-1])]
             with log_and_continue(log, "recall"):
                 found = recall_for_prompt(
-                    run.space,
+                    run.asked,
                     message_text(turn[-1]),
                     turns=chat_turns(before),
                     limit=self.limit,
@@ -275,6 +315,16 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
                 with log_and_continue(log, "extract"):
                     require_fact_extractor(_require_space(run.space, "extract"))
 
+    def _finish(self, run: _Run, state: Any) -> None:
+        messages: list[BaseMessage] = state["messages"]
+        self._store_reply(run, state)
+        turn = _user_turn(messages)
+        if self.procedures and (task := task_of(turn)):
+            with log_and_continue(log, "record what worked"):
+                after = messages[messages.index(turn[-1]) + 1 :]
+                space = _require_space(run.space, "procedures")
+                record_run(space, task, after, self._tool_versions(), self.outcome)
+
     def _store_reply(self, run: _Run, state: Any) -> None:
         messages: list[BaseMessage] = state["messages"]
         replies = _replies(messages) or structured_reply(messages, state.get("structured_response"))
@@ -288,10 +338,11 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The space and the thread of a run."""
+    """The space and the thread of a run, and what is asked: the space, or a union of it with shared ones."""
 
     space: SpaceLike
     thread: str | None
+    asked: SpaceLike | Union
 
     def key(self, message: BaseMessage) -> str:
         """The key of a message in the space. Message ids are unique in their thread only."""

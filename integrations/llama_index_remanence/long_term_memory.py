@@ -14,7 +14,7 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_serialize
 from llama_index_remanence.messages import RoleAndText, Tokenizer, roles_and_texts, tokenize
 from llama_index_remanence.space_reference import SpaceAdapter
 from llama_index_remanence.transcript import session_label
-from remanence import Hit, Space
+from remanence import Hit, Space, Union
 from remanence.adapters import (
     PromptMemories,
     check_keep,
@@ -22,6 +22,7 @@ from remanence.adapters import (
     check_tags,
     is_kept,
     log_and_continue,
+    own_hits,
     prompt_budget,
     quoted_hits,
     recall_for_prompt,
@@ -115,7 +116,7 @@ class OpenQuestions:
         question = self._questions.pop(session, None)
         if question is not None:
             with log_and_continue(log, "reinforce"):
-                reinforce(space, question.hits, context=(*question.context, *context), answer=answer)
+                reinforce(space, own_hits(question.hits, space), context=(*question.context, *context), answer=answer)
 
 
 class RecallAdapter(SpaceAdapter):
@@ -180,7 +181,7 @@ class RecallAdapter(SpaceAdapter):
 
     def _recall_block(
         self,
-        space: Space,
+        space: Space | Union,
         question: str,
         prompt: Sequence[ChatMessage],
         *,

@@ -8,21 +8,22 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_validator
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
 from llama_index_remanence import messages as llama_messages
 from llama_index_remanence.long_term_memory import RecallAdapter, store_turns
 from llama_index_remanence.messages import RoleAndText, roles_and_texts
-from llama_index_remanence.space_reference import TtlSeconds
+from llama_index_remanence.space_reference import SpaceReference, TtlSeconds
 from llama_index_remanence.transcript import Transcript
-from remanence import InvalidInput, Space
+from remanence import InvalidInput, Space, union
 from remanence.adapters import (
     PromptMemories,
     check_session_id,
     check_ttl,
     in_thread,
+    is_space,
     log_and_continue,
     prompt_budget,
     require_fact_extractor,
@@ -45,6 +46,8 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         space: The space.
         location: Where to open the space, in place of `space`; it is opened again after a restart.
         path: The names of the child to use.
+        shared: Spaces whose memories are recalled beside those of the space, such as that of a team: they are read
+            only, and each quoted memory names its space.
         session_id: The name of the session; a random one by default.
         ttl: Erase the window of a session so many seconds after its last message, when it is next used or by
             `sweep_ttl`. The memories stay.
@@ -83,6 +86,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     """
 
     session_id: str
+    shared: tuple[SpaceReference, ...] = Field(default=(), description="Spaces that are recalled from, too.")
     ttl: TtlSeconds = Field(default=None, description="Seconds after its last message that a window is kept.")
     token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
     place: Literal["system", "message", "tool"] = Field(default="message", description="Where memories are quoted.")
@@ -96,6 +100,15 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         super().__init__(space, session_id=name, **settings)
         if self.extract:
             require_fact_extractor(self.space)
+        if self.shared and self.record:
+            raise InvalidInput(
+                "record=True with shared=[...]: recalls of several spaces are not recorded. Leave one out."
+            )
+
+    @field_validator("shared", mode="before")
+    @classmethod
+    def _refer_to_shared(cls, shared: Any) -> Any:
+        return [SpaceReference.to(each) if is_space(each) else each for each in shared]
 
     def _reset_state(self) -> None:
         super()._reset_state()
@@ -250,10 +263,11 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     def _recall_once(self, space: Space, question: str, prompt: Sequence[ChatMessage], window: int) -> PromptMemories:
         """Recall, or return the last recall: agents get their messages several times for one question."""
         arguments = (question, tuple(roles_and_texts(prompt)), window)
-        if self._last_recall is not None:
+        if self._last_recall is not None and not self.shared:  # shared spaces have positions of their own
             last_arguments, block = self._last_recall
             if last_arguments == arguments and next(space.audit.changes(after_position=block.position), None) is None:
                 return block
-        block = self._recall_block(space, question, prompt, window=window)
+        asked = union(space, *(each.space for each in self.shared)) if self.shared else space
+        block = self._recall_block(asked, question, prompt, window=window)
         self._last_recall = (arguments, block)
         return block

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,10 +19,10 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 from remanence import InvalidInput
 
 if TYPE_CHECKING:  # the engine is loaded when a space is first used, not when the server starts
-    from remanence import Space, View
+    from remanence import Space, Union, View
     from remanence.service.hosting.tokens import TokenStore
 
-Right = Literal["read", "write", "admin"]
+Right = Literal["read", "propose", "write", "admin"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
 _ALL_SPACES = "*"
 _MIN_TOKEN_LENGTH = 16
@@ -31,8 +31,8 @@ _SPACE_CLAIM, _SPACES_CLAIM, _RIGHT_CLAIM = "remanence_space", "remanence_spaces
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The space that a caller uses, and what for: to read, also to write, or ("admin") also to apply upkeep. `spaces`
-    are those that the caller may name as the project of a call, with those below them; "*" is every space."""
+    """The space that a caller uses, and what for: to read, also to propose, to write, or ("admin") to apply upkeep.
+    `spaces` are those that the caller may name as the project of a call, with those below them; "*" is every space."""
 
     space: Space
     right: Right = "admin"
@@ -81,6 +81,13 @@ def current_space() -> Space:
     return grant.space
 
 
+def joined_spaces(projects: Iterable[str]) -> Union:
+    """The space of the call that is running and those of these projects, as one to ask."""
+    from remanence import union
+
+    return union(current_space(), *map(space_of_project, dict.fromkeys(projects)))
+
+
 def view_as_of(moment: str | None) -> View:
     """That space as it was known at a moment; None is now."""
     space = current_space()
@@ -93,9 +100,30 @@ def require_admin(what: str) -> None:
     Raises:
         InvalidInput: The caller may not.
     """
+    require_right("admin", what)
+
+
+def require_right(right: Right, what: str) -> None:
+    """Refuse the call that is running unless its caller has a right.
+
+    Raises:
+        InvalidInput: The caller has not.
+    """
     grant = _current.get()
-    if grant is not None and not grant.allows("admin"):
-        raise InvalidInput(f"{what} needs a token with the access 'admin', and this client has {grant.right!r}.")
+    if grant is not None and not grant.allows(right):
+        raise InvalidInput(f"{what} needs a token with the access {right!r}, and this client has {grant.right!r}.")
+
+
+def space_of_project(project: str) -> Space:
+    """Another space that the caller of the call that is running may read, by its full name or by that below its own.
+
+    Raises:
+        InvalidInput: The caller may not, or there is none.
+    """
+    grant = _current.get()
+    if grant is None:
+        raise RuntimeError("no call of an MCP client is running")
+    return grant.in_project(project, writes=False).space
 
 
 class using_grant:

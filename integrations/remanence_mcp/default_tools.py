@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 from remanence import InvalidInput
 from remanence.adapters import frame_or_reason, remember_text
-from remanence_mcp.access import current_space, report_progress, view_as_of
+from remanence_mcp.access import current_space, joined_spaces, report_progress, view_as_of
 from remanence_mcp.budget import MaxTokens, cut, fitting, tokens_of
 from remanence_mcp.resources import unanswered
 from remanence_mcp.tool_sets import ToolSet
@@ -46,6 +46,7 @@ class StoredMany(TypedDict):
 
 
 class Hit(TypedDict):
+    space: NotRequired[str]
     id: str
     text: str
     score: float
@@ -138,13 +139,15 @@ def recall(
     as_of: AsOf = None,
     reader: Annotated[Literal["small", "none"] | None, Field(description="'none' is faster and less exact")] = None,
     deadline: Annotated[float | None, Field(gt=0, le=3_600, description="Seconds it may take")] = None,
+    also: Annotated[list[str] | None, Field(description="More projects to search in the same list")] = None,
     max_tokens: MaxTokens = 1_000,
 ) -> Annotated[CallToolResult, Answer]:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
     scores. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
     if nothing is known about that."""
     options: dict[str, Any] = {"during": during, "tags": tags, "reader": reader, "deadline": deadline}
-    found = view_as_of(as_of).recall(query, limit=limit, **options)
+    asked: Any = current_space() if not also else joined_spaces(also)
+    found = (asked if as_of is None else asked.as_of(as_of)).recall(query, limit=limit, **options)
     kept, left_out = _hits(found, max_tokens)
     lines = [] if found.confident or not kept else [unanswered(found.confidence)]
     lines.append(frame_or_reason(found.hits[: len(kept)], max_tokens=max_tokens, ids=True, scores=True))
@@ -184,8 +187,8 @@ def _hits(found: Iterable[Any], max_tokens: int) -> tuple[list[dict[str, Any]], 
     for hit in map(to_json, found):
         memory = {name: hit["memory"][name] for name in _MEMORY_FIELDS}
         texts = {"text": cut(memory["text"], max_tokens), "context": cut(hit["context"], max_tokens)}
-        author = {"by": hit["by"]} if hit["by"] else {}
-        hits.append({**memory, **texts, **{name: hit[name] for name in _HIT_FIELDS}, **author})
+        more = {name: hit[name] for name in ("by", "space") if hit[name]}
+        hits.append({**memory, **texts, **{name: hit[name] for name in _HIT_FIELDS}, **more})
     kept = fitting(hits, max_tokens)
     return kept, len(hits) - len(kept)
 

@@ -7,7 +7,7 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 from remanence.service.operations import OPERATIONS, Operation
-from remanence_mcp.access import current_space, require_admin
+from remanence_mcp.access import current_space, require_right, space_of_project
 from remanence_mcp.budget import MaxTokens, cut, fitting
 
 _MAX_TOKENS = 4_000
@@ -26,11 +26,10 @@ def operation_tool(operation: Operation) -> Callable[..., dict[str, Any]]:
     limits_itself = "max_tokens" in operation.request.model_fields
 
     def tool(**arguments: Any) -> dict[str, Any]:
-        if operation.access == "admin":
-            require_admin(operation.name)
+        require_right(operation.access, operation.name)
         max_tokens = _MAX_TOKENS if limits_itself else arguments.pop("max_tokens", _MAX_TOKENS)
         request = operation.request.model_validate(arguments)
-        answer = operation.adapter.dump_python(operation.run(current_space(), request), mode="json")
+        answer = operation.adapter.dump_python(operation.run(current_space(), request, space_of_project), mode="json")
         return fit_answer(answer, max_tokens)
 
     kind = Parameter.KEYWORD_ONLY

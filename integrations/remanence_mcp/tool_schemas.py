@@ -6,6 +6,8 @@ from typing import Any
 
 PROJECT = "project"
 """The argument that names the space of a call."""
+ALSO = "also"
+"""The argument that names more spaces of a call."""
 _PROJECT_FIELD = {"type": "string", "description": "The project (a space), if not the usual one"}
 
 
@@ -14,6 +16,8 @@ def shortened_arguments(schema: dict[str, Any], projects: bool) -> dict[str, Any
     made: dict[str, Any] = _without_nulls(without_titles(schema))
     if projects:
         made["properties"] = {**made.get("properties", {}), PROJECT: _PROJECT_FIELD}
+    else:
+        made.get("properties", {}).pop(ALSO, None)
     return made
 
 

@@ -129,6 +129,6 @@ def _made_of(operations: Sequence[Operation]) -> ToolSet:
     made = ToolSet()
     for each in operations:
         title = each.name.replace("_", " ").capitalize()
-        declare = made.tool(title, writes=each.access != "read", destructive=each.access == "admin")
+        declare = made.tool(title, writes=each.access not in ("read", "propose"), destructive=each.access == "admin")
         declare(operation_tool(each))
     return made

@@ -136,7 +136,12 @@ def _endpoint(operation: Operation) -> Endpoint:
         asked = _request(operation, arguments, path)
 
         def work() -> bytes:
-            return operation.json(state.spaces.get(name), asked)
+            return operation.json(state.spaces.get(name), asked, open_space)
+
+        def open_space(other: str) -> Space:
+            caller.require(other, operation.access)
+            opened: Space = state.spaces.get(other)
+            return opened
 
         if operation.http_method == "GET":
             return conditional(request, await state.pools.run(pool, work))

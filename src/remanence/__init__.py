@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from remanence.index.vectors.stores.qdrant import Qdrant as Qdrant
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
     from remanence.recall.answer import Recall as Recall
+    from remanence.recall.checked_answer import CheckedAnswer as CheckedAnswer
+    from remanence.recall.checked_answer import CheckedSentence as CheckedSentence
+    from remanence.recall.checked_answer import check as check
     from remanence.recall.memories_used import memories_used as memories_used
+    from remanence.recall.procedures import Procedure as Procedure
     from remanence.recall.profile import Profile as Profile
     from remanence.recall.receipts import Receipt as Receipt
     from remanence.remember.jobs import Job as Job
@@ -59,6 +63,8 @@ if TYPE_CHECKING:
     from remanence.space.opening import reembed as reembed
     from remanence.space.opening import restore as restore
     from remanence.space.space import Space as Space
+    from remanence.space.union import Union as Union
+    from remanence.space.union import union as union
     from remanence.space.view import View as View
     from remanence.text.framing import frame as frame
     from remanence.transfer.overview import Stats as Stats
@@ -70,6 +76,7 @@ _NAMES = {
     "space.file_memory.memory_files": "MemoryFiles",
     "space.opening": "aopen migrate open reembed restore",
     "space.space": "Space",
+    "space.union": "Union union",
     "space.view": "View",
     "index.engine.policy": "Policy",
     "index.engine.trust": "TrustRules",
@@ -80,7 +87,9 @@ _NAMES = {
     "text.framing": "frame",
     "models.llm_extractor": "LLMExtractor",
     "recall.answer": "Recall",
+    "recall.checked_answer": "CheckedAnswer CheckedSentence check",
     "recall.memories_used": "memories_used",
+    "recall.procedures": "Procedure",
     "recall.profile": "Profile",
     "recall.receipts": "Receipt",
     "schema": "Change Entity Evidence Hit Link Memory Mention Relation Triple Turn Window",

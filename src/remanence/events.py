@@ -72,8 +72,8 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The text of these earlier entries about a memory was removed; or about a relation or a link, whose id `memory`
-    is then."""
+    """The text of these earlier entries about a memory was removed; or about a relation, a link, an entity or a
+    recorded recall, whose id `memory` is then."""
 
     memory: str
     positions: tuple[int, ...]

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms.llm import LLM
+from llama_index.core.llms.mock import MockLLM
 
 import remanence
 from llama_index_remanence import embedder, extractor
 from llamaindex.scripted import Scripted
 from remanence.testing import HashingEmbedder
+
+LISBON = {"text": "Alice moved to Lisbon.", "kind": "episode", "quotation": "Alice moved to Lisbon in May"}
 
 
 class Hashing(BaseEmbedding):
@@ -54,6 +61,48 @@ def test_a_model_of_llamaindex_finds_the_facts() -> None:
         space.remember("So, well, Alice moved to Lisbon in May 2026, you know.")
         assert "Alice moved to Lisbon in May 2026." in [memory.text for memory in space.memories()]
     assert llm.prompts
+
+
+class Predicting(MockLLM):
+    """Calls no functions, and has a `structured_predict` of its own, as models with a grammar do."""
+
+    _calls: list[str] = PrivateAttr(default_factory=list)
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        self._calls.append("complete")
+        return CompletionResponse(text=json.dumps({"facts": [LISBON]}))
+
+    def structured_predict(self, output_cls: Any, prompt: Any, llm_kwargs: Any = None, **prompt_args: Any) -> Any:
+        self._calls.append("structured_predict")
+        return output_cls(facts=[LISBON])
+
+
+class Failing(Predicting):
+    def structured_predict(self, output_cls: Any, prompt: Any, llm_kwargs: Any = None, **prompt_args: Any) -> Any:
+        self._calls.append("structured_predict")
+        raise ValueError("no valid output")
+
+
+class Completing(Predicting):
+    """Has only the one that every LLM inherits."""
+
+    structured_predict = LLM.structured_predict
+
+
+@pytest.mark.parametrize(
+    ("llm", "calls"),
+    [
+        (Predicting(), ["structured_predict"]),
+        (Failing(), ["structured_predict", "complete"]),
+        (Completing(), ["complete"]),
+    ],
+)
+def test_structured_predict_is_used_where_a_model_has_it(llm: Predicting, calls: list[str]) -> None:
+    """Otherwise, and where it fails, JSON in text."""
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=extractor(llm)) as space:
+        space.remember("So, Alice moved to Lisbon in May.")
+        assert LISBON["text"] in [memory.text for memory in space.memories()]
+    assert llm._calls == calls
 
 
 def test_questions_are_embedded_as_questions() -> None:

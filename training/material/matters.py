@@ -121,9 +121,9 @@ class World:
                 return
             wording, before = rng.choice(wordings), ""
             if isinstance(wording, dict):
-                before = _fill(wording["asked"], subject, value, other)
+                before = fill(wording["asked"], subject, value, other)
                 wording = wording["answer"]
-            text = _fill(wording, subject, value, other)
+            text = fill(wording, subject, value, other)
             speaker = self._speaker(subject, first and kind != "near", me)
             if before:
                 speaker = speaker or rng.choice(self.people)
@@ -205,7 +205,7 @@ class World:
         if not kinds:
             return None
         kind = rng.choice(kinds)
-        asked = _fill(rng.choice(matter[kind]), told.subject, rng.choice(told.values[:2]), told.values[0])
+        asked = fill(rng.choice(matter[kind]), told.subject, rng.choice(told.values[:2]), told.values[0])
         asked = asked.replace("{T}", time_phrase(rng))
         right = [line for line in self.lines if told.key in line.tells]
         wrong = [line for line in self.lines if told.key not in line.tells]
@@ -245,13 +245,13 @@ class World:
         speakers = ["user"] if self.style == "user" else [name for name in self.people if name != told.subject]
         lines = []
         for wording in rng.sample(wordings, min(len(wordings), rng.randint(1, 4))):
-            text = _fill(wording, told.subject, rng.choice(told.values[:2]), told.values[0])
+            text = fill(wording, told.subject, rng.choice(told.values[:2]), told.values[0])
             text = text.replace("{T}", time_phrase(rng))
             lines.append(Line(text, rng.choice(speakers), frozenset(), frozenset([told.key]), kind="asked"))
         return lines
 
 
-def _fill(wording: str, subject: str, value: str, other: str) -> str:
+def fill(wording: str, subject: str, value: str, other: str) -> str:
     filled = wording.replace("{N}", subject).replace("{V}", str(value)).replace("{O}", str(other))
     return filled[:1].upper() + filled[1:] if wording.startswith("{V}") and wording[-1:] in ".!?" else filled
 

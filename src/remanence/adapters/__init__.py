@@ -33,7 +33,7 @@ from remanence.adapters.told import told_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.index.engine.in_thread import in_thread
 from remanence.recall.memories_used import memories_used
-from remanence.schema import DOCUMENT_FIELD, SELF, ErasureCertificate
+from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
 from remanence.space.for_prompt import (
     Keep,
     PromptMemories,
@@ -45,7 +45,15 @@ from remanence.space.for_prompt import (
     recall_for_prompt,
 )
 from remanence.space.protocols import is_space, is_view
-from remanence.text.framing import TokenCounter, estimate_tokens, frame_or_reason, is_frame, shorten_frame, strip_frames
+from remanence.text.framing import (
+    TokenCounter,
+    estimate_tokens,
+    frame_or_reason,
+    is_frame,
+    plain_line,
+    shorten_frame,
+    strip_frames,
+)
 from remanence.text.text import normalize_text, pluralize
 
 if TYPE_CHECKING:
@@ -59,6 +67,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DOCUMENT_FIELD",
+    "MAX_TASK_LENGTH",
     "MAX_TEXT_LENGTH",
     "RECALL_FILTERS",
     "SELF",
@@ -94,7 +103,9 @@ __all__ = [
     "lazy_getattr",
     "log_and_continue",
     "normalize_text",
+    "own_hits",
     "placeholder_text",
+    "plain_line",
     "pluralize",
     "prompt_budget",
     "quoted_hits",
@@ -204,6 +215,16 @@ def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str]
     ]
     if ids:
         space.touch(ids)
+
+
+def own_hits(hits: Iterable[Hit], space: Space) -> list[Hit]:
+    """Return the hits of a space, if those of a union with shared ones are among them.
+
+    Args:
+        hits: The hits of a recall.
+        space: The space of the user.
+    """
+    return [hit for hit in hits if hit.space in ("", space.name)]
 
 
 def check_kinds(kinds: Any) -> Any:

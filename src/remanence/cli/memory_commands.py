@@ -12,6 +12,7 @@ from remanence.cli.locations import open_space
 from remanence.cli.output import Lines, Result
 from remanence.cli.parser import VALIDITY, command, provided_options, section, space_command, view_command
 from remanence.errors import InvalidInput, NotFound
+from remanence.text.hidden_characters import escape_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,6 +85,13 @@ def recall(view: View, args: Namespace) -> None:
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 
+@view_command("check-answer", 'check-answer "Alice lives in Porto." --question "Where is Alice?"', "answer --question")
+def check_answer(view: View, args: Namespace) -> Result:
+    """Tell which sentences of an answer memories support or contradict."""
+    checked = view.check_answer(args.answer, question=args.question or "")
+    return Result(checked, escape_terminal(str(checked)))
+
+
 @view_command("get", f"get {_SOME_ID}", "id")
 def get(view: View, args: Namespace) -> Result:
     """Show one memory."""
@@ -123,6 +131,19 @@ def erase(space: Space, args: Namespace) -> Result:
         return "this memory (it is forgotten, or does not exist)" if memory is None else repr(memory.text)
 
     return ask_and_erase(args, described, lambda: [space.erase(args.id, with_related=args.with_related)])
+
+
+@space_command("erase-about", "erase-about Clara --dry-run", "subject --children --dry-run --yes")
+def erase_about(space: Space, args: Namespace) -> Result:
+    """Delete everything about a person or a thing permanently, by its name or the id of its entity."""
+    planned = space.erase_about(args.subject, dry_run=True, children=args.children)
+    if args.dry_run:
+        return Result(planned, str(planned))
+
+    def erased() -> list[object]:
+        return [space.erase_about(args.subject, children=args.children)]
+
+    return ask_and_erase(args, lambda: f"what this lists:\n{planned}\n", erased)
 
 
 @space_command("erase-space", "erase-space --space users/bob --yes", "--yes")

@@ -180,6 +180,8 @@ class IndexContents:
                 elif self.relations.is_assertion(entry.event.memory) or self.links.has(entry.event.memory):
                     self._apply_state(entry)
                     applied.erased.append(None)
+                elif self.registry.is_registered(entry.event.memory, entry.position):
+                    applied.erased.append(None)
 
     def _apply_versions(self, entries: Sequence[Entry]) -> None:
         first = len(self.catalog)

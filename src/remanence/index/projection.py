@@ -312,6 +312,11 @@ class Projection:
             finally:
                 self.vectors.sync.close()
 
+    @property
+    def model(self) -> str:
+        """The fingerprint of the embedder whose vectors the space has."""
+        return self._model
+
     def load_vectors(self, hashes: Sequence[bytes]) -> Mapping[bytes, Vector]:
         """Embeddings by text hash: from the entries that are being applied, or else from the ledger."""
         new = self._new_vectors

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ACCEPTED = "Give a LangChain chat model, a LlamaIndex LLM, or a function from a prompt to the text of the answer"
+_INHERITED = "llama_index.core.llms.llm"  # the module of the `structured_predict` that every LLM of LlamaIndex has
 _NO_STREAMING = {"tags": ["nostream"]}  # LangGraph keeps the tokens of such a call out of an agent's stream
 
 
@@ -86,12 +87,16 @@ def _ask_langchain(model: Any, prompt: str, schema: type[BaseModel] | None) -> R
 
 
 def _ask_llamaindex(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
-    """The answer through `as_structured_llm` if the model can call functions, else through `complete`.
+    """The answer through `structured_predict` if the model calls functions or has one of its own, else through
+    `complete`.
 
-    For other models `as_structured_llm` would also ask for JSON in text, but discard text that is not valid.
+    `as_structured_llm` calls it with the prompt as it is. The one that every LLM inherits would also ask for JSON in
+    text, but discard text that is not valid.
     """
+    own = getattr(type(model), "structured_predict", None)
     structured = getattr(model.metadata, "is_function_calling_model", False)
     structured = structured or getattr(model, "should_use_structured_outputs", False)
+    structured = structured or getattr(own, "__module__", _INHERITED) != _INHERITED
     if schema is None or not structured:
         response = model.complete(prompt)
         return replace(_reply(response), usage=_llamaindex_usage(response))

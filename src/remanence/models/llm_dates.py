@@ -15,7 +15,8 @@ from typing import Any
 from remanence.models.llm_source import Chunk, Piece
 from remanence.schema import Window
 from remanence.text.temporal import TimePhrase, find_stated_times, parse_stated_window, parse_window
-from remanence.text.temporal.time_lexer import may_have_time
+from remanence.text.temporal.time_lexer import lex, may_have_time
+from remanence.text.temporal.time_vocabulary import MONTHS
 
 _DAY, _WEEK, _YEAR = timedelta(days=1), timedelta(days=7), timedelta(days=366)
 _ISO = re.compile(r"(\d{4}(?:-\d\d){0,2})(?![\d-])(?:[T ][\d:.+Z-]+)?(?:/(\d{4}(?:-\d\d){0,2})\b.*)?")
@@ -43,6 +44,10 @@ class StatedTimes:
     """Those of them that are weekdays, as "Saturday"."""
     of_any_month: frozenset[Window]
     """Those of them that name a day and no month, as "the 24th"."""
+    unread_days: frozenset[int]
+    """The days of a month that the quotation names beside them: "it was the 18th actually, tuesday"."""
+    unread_months: frozenset[int]
+    """The months that it names beside them: "it's April"."""
     has_other_words: bool
     """Whether the quotation has words of a time that could not be read, such as "for three years"."""
     chunk: Chunk
@@ -60,6 +65,8 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
     told_at = piece.utterance.at or now
     phrases = [phrase for phrase in _dates_in(piece.utterance.text, told_at) if phrase.text in quotation]
     phrases = phrases or list(_dates_in(quotation, told_at))
+    read = {token.normalized for phrase in phrases for token in lex(phrase.text)}
+    unread = [token for token in lex(quotation) if token.normalized not in read]
     return StatedTimes(
         told_at,
         piece.utterance.text,
@@ -68,6 +75,8 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
         frozenset(_whole_days(phrase.window) for phrase in phrases if phrase.left_open == "year"),
         frozenset(_whole_days(phrase.window) for phrase in phrases if phrase.left_open == "week"),
         frozenset(_whole_days(phrase.window) for phrase in phrases if _DAY_OF_MONTH.fullmatch(phrase.text)),
+        frozenset(int(token.normalized[:-2]) for token in unread if token.kind == "ordinal"),
+        frozenset(MONTHS[token.normalized] for token in unread if token.normalized in MONTHS and token.capitalized),
         not phrases and may_have_time(quotation),
         chunk,
     )
@@ -132,6 +141,8 @@ def _checked_start(given: Window | None, times: StatedTimes) -> Window | None:
     agreeing = [window for window in stated if _agrees(given, window, times)]
     if agreeing:
         return next((window for window in agreeing if _is_inside(window, given)), given)
+    if _is_named_beside(given, times):
+        return given
     return min(stated, key=lambda window: _distance(window.start, given.start))
 
 
@@ -150,6 +161,15 @@ def _agrees(given: Window, stated: Window, times: StatedTimes) -> bool:
     is_other_week = stated in times.uncertain and _distance(given.start, stated.start) == _WEEK
     is_other_month = stated in times.of_any_month and _days_of_month(given) == _days_of_month(stated)
     return given.overlaps(stated) or is_other_week or is_other_month
+
+
+def _is_named_beside(given: Window, times: StatedTimes) -> bool:
+    """Whether a day or a month is one that the quotation names beside the times that could be read."""
+    if given.start is None or given.end is None:
+        return False
+    length = given.end - given.start
+    day, month = given.start.day in times.unread_days, given.start.month in times.unread_months
+    return day if length <= _DAY else month and length <= 31 * _DAY
 
 
 def _days_of_month(window: Window) -> tuple[int, int] | None:

@@ -18,6 +18,7 @@ from typing import Literal, cast
 from remanence.models.llm_dates import checked_window, stated_times
 from remanence.models.llm_replies import Row, parse_index
 from remanence.models.llm_source import USER_LABEL, Chunk, Piece, bare_name, numbers_in
+from remanence.models.llm_support import is_supported
 from remanence.schema import ASSISTANT, PLAN_TAG, SELF, Fact, FactEffect, MemoryKind, Mention, Triple, Window
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.named_entities.name_spans import find_first_person_singular
@@ -64,6 +65,9 @@ def checked_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         return None
     if _has_unsaid_number(text, chunk, window, times.told_at) or _is_of_user_by_assistant(text, piece):
         return None
+    effects = _effects(row, chunk, times.told_at)
+    if not is_supported(text, piece, chunk, [chunk.known[effect.known_index] for effect in effects], times.told_at):
+        return None
     triples = _triples(row.get("triples"), chunk, piece)
     factor = UNSUPPORTED_FACTOR if invented or overlap < MIN_OVERLAP else 1.0
     return Fact(
@@ -77,7 +81,7 @@ def checked_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         tags=_tags(row.get("tags"), kind),
         source_turns=(piece.turn,),
         quotation=quotation,
-        effects=_effects(row, chunk, times.told_at),
+        effects=effects,
     )
 
 

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby, pairwise
 
 from remanence.schema import SELF, Memory, Utterance
+from remanence.text.lexicon.languages import language_of
 from remanence.text.passages import split_passages
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal.time_vocabulary import NUMBERS, TENS
@@ -73,6 +74,12 @@ class Chunk:
                 return " … ".join(found), piece
         return None
 
+    def pieces_before(self, piece: Piece, count: int) -> tuple[Piece, ...]:
+        """At most this many pieces that stand right before one of the chunk."""
+        shown = (*self.preceding, *self.pieces)
+        at = len(self.preceding) + self.pieces.index(piece)
+        return shown[max(0, at - count) : at]
+
     def resolve_speaker(self, name: str, piece: Piece) -> str | None:
         """The speaker that a word such as "I", "user" or a name means in this piece; None for other words."""
         word = name.strip().casefold()
@@ -102,7 +109,7 @@ class Chunk:
 
     def word_overlap(self, text: str) -> float:
         """The share of the words of this text, without stop words, that are in the source."""
-        wanted = set(tokens(text)) - {USER_LABEL}
+        wanted = set(tokens(text, self.language)) - {USER_LABEL}
         return len(wanted & self._words) / len(wanted) if wanted else 0.0
 
     @cached_property
@@ -129,7 +136,12 @@ class Chunk:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(tokens(self._text)) | self.numbers
+        return frozenset(tokens(self._text, self.language)) | self.numbers
+
+    @cached_property
+    def language(self) -> str:
+        """The language of all that is shown."""
+        return language_of(self._text)
 
 
 def numbers_in(text: str) -> Iterator[str]:

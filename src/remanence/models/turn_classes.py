@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 CLASSES = ("state", "event", "plan", "preference")
+OUTPUTS = (*CLASSES, "moderate", "identity")
+"""The classes, that a memory is of moderate importance, and that it is who somebody is."""
 FILE = Path(__file__).with_name("turn_classes.npz")
 _KINDS: dict[str, MemoryKind] = {"state": "semantic", "event": "episode", "plan": "episode", "preference": "viewpoint"}
 _LABELS = {"state": "what is so", "event": "what happened", "plan": "what is planned", "preference": "a preference"}
@@ -73,9 +75,15 @@ def classify_turn(
 
 def class_probabilities(vector: Vector) -> dict[str, float]:
     """The probability of each class, and that a memory is of moderate importance, and that it is who somebody is."""
+    odds = 1 / (1 + np.exp(-class_log_odds(vector[None])[0]))
+    return dict(zip(OUTPUTS, odds.tolist(), strict=True))
+
+
+def class_log_odds(vectors: Vector) -> NDArray[np.float32]:
+    """The log odds of each of `OUTPUTS`, a row for each vector."""
     weights, biases, _ = _weights()
-    odds = 1 / (1 + np.exp(-(weights @ vector + biases)))
-    return dict(zip((*CLASSES, "moderate", "identity"), odds.tolist(), strict=True))
+    odds: NDArray[np.float32] = vectors @ weights.T + biases
+    return odds
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from remanence.errors import InvalidInput
 from remanence.recall.receipts import Receipt
 from remanence.recall.show.recall_tables import hits_to_df
-from remanence.schema import Evidence, Hit, HitUsage, Memory, Window, format_moment
+from remanence.schema import Evidence, Hit, HitUsage, Memory, SignalScale, Window, format_moment
 from remanence.schema.display import html_table
 from remanence.text.framing import estimate_tokens, plain_line
 from remanence.text.hidden_characters import escape_terminal
@@ -45,7 +45,10 @@ class Recall(Sequence[Hit]):
         position: The last ledger position that was read.
         confidence: The probability that a hit answers the question, by the reader; None without a reader.
         as_of: The moment of a view of the past; None for the present.
-        receipt: Enough to return this list again later: see `space.audit.replay`.
+        receipt: Enough to return this list again later: see `space.audit.replay`. None for a union.
+        scales: For each signal that searched, which of its raw scores count as nothing and in full, and its weight. A
+            union brings the scores of its spaces to one scale by them.
+        pinned: How many of the first hits come first because they held at the time asked about, by their claims.
     """
 
     question: str
@@ -58,6 +61,8 @@ class Recall(Sequence[Hit]):
     confidence: float | None = None
     as_of: datetime | None = None
     receipt: Receipt | None = None
+    scales: dict[str, SignalScale] = field(default_factory=dict)
+    pinned: int = 0
 
     @property
     def confident(self) -> bool:
@@ -146,8 +151,8 @@ class Recall(Sequence[Hit]):
         """The hits as dicts of JSON types.
 
         Returns:
-            One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context,
-            memory and evidence.
+            One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context, space (in a
+            union), holds, memory and evidence.
         """
         return [
             {
@@ -158,6 +163,8 @@ class Recall(Sequence[Hit]):
                 "found_in": list(hit.found_in),
                 "by": hit.by,
                 "context": hit.context,
+                "space": hit.space,
+                "holds": None if hit.holds is None else round(hit.holds, 3),
                 "memory": memory_dict(hit.memory),
                 "evidence": [
                     {
@@ -295,8 +302,9 @@ def to_iso(moment: datetime | None) -> str | None:
 
 
 def hit_label(hit: Hit) -> str:
-    """What is shown behind a hit: that rules wrote it, and that it holds no longer."""
-    return ("  (by rules)" if hit.by_rules else "") + _state_label(hit)
+    """What is shown behind a hit: its space in a union, that rules wrote it, and that it holds no longer."""
+    space = f"  (in {hit.space})" if hit.space else ""
+    return space + ("  (by rules)" if hit.by_rules else "") + _state_label(hit)
 
 
 def _state_label(hit: Hit) -> str:

@@ -188,7 +188,7 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRank
 def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
     """Raw scores scaled from the floor, 0, to the best, 1, and raised to the signal's exponent."""
     raw = np.asarray(ranking.scores, np.float64)
-    span = (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor
+    span = ranking.scale.ceiling - ranking.floor
     if span <= 0:
         return np.zeros(len(raw))
     scale: NDArray[np.float64] = (raw - ranking.floor) / span

@@ -5,6 +5,7 @@ query         the rows that may be returned, the names and words to search for, 
 fusion        ask the signals; each ranks rows or abstains. One ranking of all, adjusted by recency, importance, trust
 validity      what holds at the time asked about comes first, by given times, links and claims (`by_claims`)
 hits          memories with their evidence, and the turn before those that are not understood alone
+validity      how likely each still holds, by its age and what it is about (`lifetimes`)
 reading       a reader reads the first hits together, as dated lines: which answer, which hold, which are replaced
 validity      the order by what the reader says and by the signals, and the marks on what is replaced (`by_reader`)
 answer        the `Recall` that is returned
@@ -36,6 +37,7 @@ from remanence.recall.question import parse_question
 from remanence.recall.reading import MAX_READ_HITS, ReadingResult, read_hits, reader_for
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.by_claims import rank_by_claims, searches_superseded
+from remanence.recall.validity.lifetimes import with_lifetimes
 from remanence.text.temporal import use_date_order
 
 if TYPE_CHECKING:
@@ -100,10 +102,11 @@ def recall_from_index(
     with index.lock:
         context = build_context(index, request, parsed, speakers, embedding, include_superseded=include_superseded)
         rankings = rank_by_signals(context, embedding.error)
-        fused = adjust_scores(index, fuse(rankings, request.weights or index.signal_weights), request.now)
+        weights = request.weights or index.signal_weights
+        fused = adjust_scores(index, fuse(rankings, weights), request.now)
         ranked, history = rank_by_claims(context, fused, count)
         ranked = ranked.first(count)
-        found = build_hits(context, ranked)
+        found = with_lifetimes(index, build_hits(context, ranked), context.snapshot)
     hits, by_rules = split_rules(found)
     # Without the lock: the reader may be slow, and may itself read the space.
     result = ReadingResult(hits)
@@ -123,4 +126,10 @@ def recall_from_index(
         history=history,
         position=request.position,
         confidence=result.confidence,
+        scales={
+            ranking.signal: ranking.scale._replace(weight=weights.get(ranking.signal, 0.0))
+            for ranking in rankings
+            if ranking.has_searched
+        },
+        pinned=len(ranked.pinned_rows),
     )

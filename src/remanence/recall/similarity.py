@@ -16,6 +16,7 @@ from remanence.recall.hits import build_hits
 from remanence.recall.query import QuestionEmbedding, RecallContext, build_context
 from remanence.recall.question import parse_question
 from remanence.recall.receipts import RecallRequest
+from remanence.recall.validity.lifetimes import with_lifetimes
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Evidence, Hit
 
@@ -35,9 +36,10 @@ def list_by_similarity(index: Index, request: RecallRequest) -> Recall:
         if not history:
             ranked = _without_superseded(context, ranked)
         ranked = ranked.first(request.limit)
+        found = with_lifetimes(index, build_hits(context, ranked), context.snapshot)
         hits = [
             _with_similarity(hit, rank, float(score))
-            for rank, (hit, score) in enumerate(zip(build_hits(context, ranked), ranked.scores, strict=True), 1)
+            for rank, (hit, score) in enumerate(zip(found, ranked.scores, strict=True), 1)
         ]
     least = request.min_score
     return Recall(

@@ -21,7 +21,7 @@ from remanence.models.reader_input import BEFORE_WORDS
 from remanence.models.turn_classes import class_probabilities
 from remanence.recall.hits import turns_before
 from remanence.recall.validity.superseded import unsuperseded_mask
-from remanence.schema import ASSISTANT, PLAN_TAG, RULES
+from remanence.schema import ASSISTANT, PLAN_TAG, PROCEDURE, RULES
 from remanence.text.repetition import same_time, statement_of
 from remanence.text.text import last_words
 
@@ -124,8 +124,9 @@ class ToldMemories:
         part = pairs[len(pairs) - wanted :]
         new = [pair for pair in reversed(part) if not self._knows(*pair)]
         self._judge(new[:most])
-        is_judged = len(new) <= most
-        return LatestTold(self._told(part) if is_judged else [], wanted - len(new[most:]), wanted, len(pairs))
+        # Counted again: what was known before may have been cleared.
+        unknown = sum(not self._knows(*pair) for pair in part)
+        return LatestTold([] if unknown else self._told(part), wanted - unknown, wanted, len(pairs))
 
     def _pairs(self, index: Index, position: int, now: datetime) -> list[tuple[Memory, str]]:
         """The memories that may be stated, each with the turn before it, by when they happened."""
@@ -193,6 +194,8 @@ def _extracted(index: Index) -> set[str]:
 
 
 def _may_be_stated(memory: Memory, now: datetime) -> bool:
+    if memory.kind == PROCEDURE:
+        return False
     if memory.turn is not None:
         return memory.turn.speaker != ASSISTANT
     # An event of the past happened; a plan of the past is no plan any more.

@@ -62,7 +62,7 @@ class Erasure:
 def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool = False) -> Erasure:
     """Delete the text of these memories and of what was derived from them alone, in every version, permanently; with
     `with_related`, also of the texts that they were found in."""
-    _copy_shared_vectors(engine)
+    copy_shared_vectors(engine)
     with engine.open_index(space, catch_up=False) as index:
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
@@ -72,19 +72,19 @@ def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool 
                 chosen = dict.fromkeys(number for number in found if not catalog.hidden.is_erased(number))
                 memory_numbers = {**chosen, **dict.fromkeys(_sources(index, chosen))} if with_related else chosen
                 numbers = [
-                    number for number in _with_derived(index, memory_numbers) if not catalog.hidden.is_erased(number)
+                    number for number in with_derived(index, memory_numbers) if not catalog.hidden.is_erased(number)
                 ]
-                positions_of = _entry_positions_about(index, numbers)
+                positions_of = entry_positions_about(index, numbers)
                 rows = {row for number in numbers for row in catalog.rows_of(number)}
             positions = sorted({position for some in positions_of.values() for position in some})
             entries = list(engine.ledger.entries_at(positions).values())
-            vectors = transaction.erase(space, positions, _hashes_without_other_use(index, entries, rows))
+            vectors = transaction.erase(space, positions, hashes_without_other_use(index, entries, rows))
             erased = [Erased(catalog.ids[number], tuple(some)) for number, some in positions_of.items()]
             written = engine.append(transaction, space, erased, engine.now()) if erased else []
         index.apply_written(written)
     engine.erasure_cleaner.notify()
     derived = [number for number in numbers if number not in chosen]
-    return _erasure(
+    return erasure_of(
         space, [catalog.ids[n] for n in chosen], [catalog.ids[n] for n in derived], entries, vectors, written
     )
 
@@ -98,7 +98,7 @@ def erase_edge(engine: Engine, space: str, edge: str) -> Erasure:
                 snapshot = index.snapshot(index.catalog.position, engine.now())
                 positions_of = {
                     id_: sorted({*index.relations.positions_of_edge(id_), *index.links.positions_of_edge(id_)})
-                    for id_ in _stated_edges(index, snapshot, edge)
+                    for id_ in stated_edges(index, snapshot, edge)
                 }
             entries = list(engine.ledger.entries_at([p for some in positions_of.values() for p in some]).values())
             transaction.erase(space, [entry.position for entry in entries], ())
@@ -106,10 +106,10 @@ def erase_edge(engine: Engine, space: str, edge: str) -> Erasure:
             written = engine.append(transaction, space, erased, engine.now())
         index.apply_written(written)
     engine.erasure_cleaner.notify()
-    return _erasure(space, [], [], entries, 0, written)
+    return erasure_of(space, [], [], entries, 0, written)
 
 
-def _stated_edges(index: Index, snapshot: Snapshot, edge: str) -> list[str]:
+def stated_edges(index: Index, snapshot: Snapshot, edge: str) -> list[str]:
     """The ids under which the same relation or link was stated, by anybody."""
     ids = [edge, *(id_ for id_, _ in index.relations.equivalent_claims(edge, snapshot))]
     stated = [id_ for id_ in ids if index.relations.is_assertion(id_)]
@@ -124,7 +124,7 @@ def _stated_edges(index: Index, snapshot: Snapshot, edge: str) -> list[str]:
 
 def erase_space(engine: Engine, space: str) -> Erasure:
     """Delete the text of everything in a space, permanently. The space is no longer listed."""
-    _copy_shared_vectors(engine)
+    copy_shared_vectors(engine)
     with engine.open_index(space) as index:
         known = index.catalog.position
         # Before the lock is taken, because it takes most of the time.
@@ -145,7 +145,7 @@ def erase_space(engine: Engine, space: str) -> Erasure:
             written.append(transaction.erase_space(space, at=engine.now(), signature=emptied.signature))
         index.apply_written(written)
     engine.erasure_cleaner.notify()
-    return _erasure(space, ids, [], entries, vectors, written)
+    return erasure_of(space, ids, [], entries, vectors, written)
 
 
 def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[MemoryNumber]:
@@ -154,7 +154,7 @@ def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[Memor
     chosen = [index.require_unerased(id_) for id_ in dict.fromkeys(ids)]
     if not with_related:
         return chosen
-    related = dict.fromkeys([*_with_derived(index, chosen), *_sources(index, chosen)])
+    related = dict.fromkeys([*with_derived(index, chosen), *_sources(index, chosen)])
     return [number for number in related if not index.catalog.hidden.is_erased(number)]
 
 
@@ -163,7 +163,7 @@ def _sources(index: Index, memories: Iterable[MemoryNumber]) -> list[MemoryNumbe
     return [source for memory in memories for source in index.links.all_linked(memory, "derived_from", "out")]
 
 
-def _with_derived(index: Index, memories: Iterable[MemoryNumber]) -> list[MemoryNumber]:
+def with_derived(index: Index, memories: Iterable[MemoryNumber]) -> list[MemoryNumber]:
     """These memories, those derived from nothing else, and those that superseded one and contain its text."""
     numbers = dict.fromkeys(memories)
     waiting = list(numbers)
@@ -181,7 +181,7 @@ def _with_derived(index: Index, memories: Iterable[MemoryNumber]) -> list[Memory
     return list(numbers)
 
 
-def _entry_positions_about(index: Index, memories: Collection[MemoryNumber]) -> dict[int, list[int]]:
+def entry_positions_about(index: Index, memories: Collection[MemoryNumber]) -> dict[int, list[int]]:
     """For each of these memories the ledger entries that contain text of it or are about it alone: its versions,
     links, extractions and assertions, and the recorded recalls that returned it."""
     positions_of: dict[int, list[int]] = {}
@@ -203,7 +203,7 @@ def _entry_positions_about(index: Index, memories: Collection[MemoryNumber]) -> 
     return positions_of
 
 
-def _erasure(
+def erasure_of(
     space: str,
     memories: Iterable[str],
     derived: Iterable[str],
@@ -216,7 +216,7 @@ def _erasure(
     return Erasure(space, tuple(memories), tuple(derived), dict(erased_entries), vectors, position, digest)
 
 
-def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[int]) -> list[bytes]:
+def hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[int]) -> list[bytes]:
     """The hashes of the texts and names in these entries that no row of the space has besides these."""
     versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
     hashes = {text_hash(text) for version in versions for text in embeddable_texts(version)}
@@ -226,7 +226,7 @@ def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[
     return sorted(hashes - used)
 
 
-def _copy_shared_vectors(engine: Engine) -> None:
+def copy_shared_vectors(engine: Engine) -> None:
     """Give each space a copy of the vectors that an older release stored for all spaces together, since an erasure
     deletes them there. This opens every space, once."""
     if not engine.ledger.get_meta(SHARED_EMBEDDINGS):

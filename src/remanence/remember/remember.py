@@ -347,6 +347,16 @@ def _effect_events(
             events.append(
                 Linked(new_id(), memory_id, kind, known.id, valid, observed_by=by, why=fact.quotation or None)
             )
+            if kind == "supersedes":
+                told_at, start = new.version.told_at or now, new.version.valid.start
+                of_plan = index.links.links_of(index.require_number(known.id), snapshot, kinds=[kind], direction="out")
+                for link in of_plan:  # what a plan was to replace on its day
+                    if link.valid.start is None or link.valid.start <= told_at:
+                        continue
+                    events.append(Invalidated(link.id, told_at, fact.quotation or None, by))
+                    if effect.effect == "replaces":
+                        later = Window(start) if start is not None and start > told_at else Window()
+                        events.append(Linked(new_id(), memory_id, kind, link.target, later, observed_by=by))
             if kind == "supersedes" and not valid.has_bound:
                 until = new.version.valid.start or new.version.told_at or now
                 claims = [claim for claim in known.triples if claim not in fact.triples]

@@ -25,7 +25,7 @@ from remanence.text.temporal import parse_moment
 
 def revise(engine: Engine, space: str, ids: Sequence[str], changes: Changes) -> list[Memory]:
     """Write a new version of each memory that the changes alter, and return all of them as they are then."""
-    return _append(engine, space, changed_versions(engine, space, ids, changes), ids)
+    return append_revisions(engine, space, changed_versions(engine, space, ids, changes), ids)
 
 
 def changed_versions(engine: Engine, space: str, ids: Sequence[str], changes: Changes) -> list[Remembered]:
@@ -35,7 +35,7 @@ def changed_versions(engine: Engine, space: str, ids: Sequence[str], changes: Ch
             f"text={changes.text!r} is for one memory, and {len(ids)} are given. Revise them one by one."
         )
     now = engine.now()
-    old = _latest(engine, space, ids)
+    old = latest_versions(engine, space, ids)
     new = [_changed(engine, version, memory, changes, now) for version, memory in old]
     return [version for version, (before, _) in zip(new, old, strict=True) if version != before]
 
@@ -43,14 +43,14 @@ def changed_versions(engine: Engine, space: str, ids: Sequence[str], changes: Ch
 def end(engine: Engine, space: str, ids: Sequence[str], since: datetime) -> list[Memory]:
     """Write that these memories are no longer true from a moment on. A chat turn was said at its own time: it is not
     recalled as current from then on."""
-    return _append(engine, space, ended_versions(engine, space, ids, since), ids)
+    return append_revisions(engine, space, ended_versions(engine, space, ids, since), ids)
 
 
 def ended_versions(engine: Engine, space: str, ids: Sequence[str], since: datetime) -> list[Remembered]:
     """The versions of these memories that are true until a moment."""
     now = engine.now()
     ended = []
-    for version, memory in _latest(engine, space, ids):
+    for version, memory in latest_versions(engine, space, ids):
         if version.turn is not None:
             ended.append(replace(version, expires_at=since, signature=None))
             continue
@@ -82,10 +82,10 @@ def revert(engine: Engine, space: str, ids: Sequence[str]) -> list[Memory]:
             [memory] = index.memories(rows[-2:-1])
             told = event.told_at if event.turn is not None else memory.told_at
             earlier.append(replace(event, memory=id_, told_at=told, signature=None))
-    return _append(engine, space, earlier, ids)
+    return append_revisions(engine, space, earlier, ids)
 
 
-def _latest(engine: Engine, space: str, ids: Sequence[str]) -> list[tuple[Remembered, Memory]]:
+def latest_versions(engine: Engine, space: str, ids: Sequence[str]) -> list[tuple[Remembered, Memory]]:
     """The last version of each memory, as it was written and as it is read.
 
     Raises:
@@ -144,7 +144,7 @@ def _read_again(engine: Engine, version: Remembered, memory: Memory, text: str) 
     return fields
 
 
-def _append(engine: Engine, space: str, versions: Sequence[Remembered], ids: Sequence[str]) -> list[Memory]:
+def append_revisions(engine: Engine, space: str, versions: Sequence[Remembered], ids: Sequence[str]) -> list[Memory]:
     now = engine.now()
     prepared = [PreparedVersion(version, now, is_revision=True, has_extracted_names=True) for version in versions]
     append(engine, space, prepared)

@@ -97,6 +97,12 @@ class Ranking:
     has_searched: bool = True
     missing_reason: str | None = None
 
+    @property
+    def scale(self) -> SignalScale:
+        """What its raw scores count for. Without a row it is empty."""
+        best = self.scores[0] if len(self.scores) else self.floor
+        return SignalScale(self.floor, best if self.ceiling is None else self.ceiling, self.exponent)
+
     @classmethod
     def abstain(cls, signal: str, reason: str) -> Ranking:
         """The ranking of a signal that does not apply to the question."""
@@ -111,6 +117,16 @@ class Ranking:
     def unavailable(cls, signal: str, reason: str) -> Ranking:
         """The ranking of a signal that could not be used."""
         return cls(signal, missing_reason=reason, has_searched=False)
+
+
+class SignalScale(NamedTuple):
+    """Which raw scores of a signal count as zero and as its full weight, the power that what is between is raised to,
+    and the weight."""
+
+    floor: float
+    ceiling: float
+    exponent: float = 1.0
+    weight: float = 1.0
 
 
 _SHARE = attrgetter("share")
@@ -184,6 +200,9 @@ class Hit:
         found_in: The ids of the texts in which `remember` found it, if it is a fact.
         by: The extractor that wrote it, if it is a fact: "rules" for one that an earlier release wrote by rule.
         context: The turn before it, with its speaker, if it is a chat turn that is not understood alone.
+        space: What a union calls its space; "" in a recall of one space.
+        holds: How likely what it says still holds at the moment of the question, from 0 to 1: by its age, what it is
+            about, and what a reader says of later ones. 0 if it was replaced or is over. None without a recall.
     """
 
     memory: Memory
@@ -196,6 +215,8 @@ class Hit:
     found_in: tuple[str, ...] = ()
     by: str | None = None
     context: str = ""
+    space: str = ""
+    holds: float | None = None
 
     def __str__(self) -> str:
         speaker = self.memory.turn.speaker if self.memory.turn is not None else None

@@ -21,6 +21,7 @@ from remanence.service.json_forms import json_form as json_form
 from remanence.transfer.overview import Stats
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
+from remanence.upkeep.steps.asking import UncertainMemory
 from remanence.upkeep.steps.decay import DecayReport
 
 
@@ -83,7 +84,7 @@ FORMS |= {
     ),
     Hit: Form(
         without=("superseded_by",),
-        types={"score": _rounded(6)},
+        types={"score": _rounded(6), "holds": _rounded(3) | None},
         more={
             "superseded_by": (str | None, lambda hit: hit.superseded_by and hit.superseded_by.text),
             "replacement": (Memory | None, lambda hit: hit.superseded_by),
@@ -116,6 +117,7 @@ FORMS |= {
     Stats: Form(more={"total": int}),
     ResultTable: Form(types={"rows": Sequence[Sequence[_Cell]]}),
     DecayReport: Form(more={"total": (int, lambda report: len(report) + report.left_out)}),
+    UncertainMemory: Form(types={"holds": _rounded(3)}),
     Run: Form(more=_TEXT),
 }
 

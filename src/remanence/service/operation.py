@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
 
+from remanence.errors import InvalidInput
 from remanence.service.docstrings import first_paragraph
 from remanence.service.json_forms import DONE, wrapped
 from remanence.service.noun_forms import json_form
@@ -24,12 +25,16 @@ from remanence.space.facets.entity_facet import Entities, EntitiesView
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.graph_view import GraphView
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures, ProceduresView
+from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
 from remanence.space.view import View
 
-Access = Literal["read", "write", "admin"]
+Access = Literal["read", "propose", "write", "admin"]
 Method = Callable[..., Any]
+OpenSpace = Callable[[str], Space]
+"""Opens the space with a full name, or raises an error that does not tell whether there is one."""
 
 OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name. Importing `remanence.service.operations` fills it."""
@@ -42,6 +47,8 @@ _FACETS: dict[str, tuple[str, type, type]] = {
     "audit": ("admin", AuditView, Audit),
     "admin": ("admin", AdminView, Admin),
     "jobs": ("memory", object, Jobs),
+    "procedures": ("procedure", ProceduresView, Procedures),
+    "proposals": ("proposal", object, Proposals),
     "upkeep": ("upkeep", object, Upkeep),
 }
 """The group of the operations of each facet, and its classes: of a view, which can be asked of the past, and of a
@@ -62,6 +69,7 @@ class Operation:
         slow: Whether it may take seconds, and should not keep others waiting.
         http_status: The HTTP status of success.
         tools: The set of tools for MCP that it is in, if any.
+        opens: The field of the request with the names of other spaces; the function gets these spaces.
         request: The class of the request.
         returns: The type of what the function returns.
         answer: The type of the answer, as `json_form` makes it.
@@ -76,6 +84,7 @@ class Operation:
     slow: bool
     http_status: int
     tools: str
+    opens: str
     request: type[Request]
     returns: Any
     answer: Any
@@ -83,15 +92,21 @@ class Operation:
     def __call__(self, space: View, *arguments: Any, **options: Any) -> Any:
         return self.function(space, *arguments, **options)
 
-    def run(self, space: Space, request: Request) -> Any:
-        """What a request asks for."""
+    def run(self, space: Space, request: Request, open_space: OpenSpace | None = None) -> Any:
+        """What a request asks for. `open_space` opens another space that it names, if the caller may do this there."""
         as_of = request.as_of if isinstance(request, ReadRequest) else None
-        view = space if as_of is None else space.as_of(as_of)
-        return self.function(view, **request.provided_fields("as_of"))
+        arguments = request.provided_fields("as_of")
+        spaces = [space]
+        if self.opens:
+            if open_space is None:
+                raise InvalidInput(f"{self.name} opens other spaces, which cannot be done here. Ask for each of them.")
+            spaces += map(open_space, arguments[self.opens])
+        views: list[View] = [each if as_of is None else each.as_of(as_of) for each in spaces]
+        return self.function(views[0], **arguments | ({self.opens: views[1:]} if self.opens else {}))
 
-    def json(self, space: Space, request: Request) -> bytes:
+    def json(self, space: Space, request: Request, open_space: OpenSpace | None = None) -> bytes:
         """The answer to a request as JSON."""
-        return self.adapter.dump_json(self.run(space, request))
+        return self.adapter.dump_json(self.run(space, request, open_space))
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
@@ -115,6 +130,7 @@ def operation(
     slow: bool = False,
     http_status: int = 200,
     tools: str = "",
+    opens: str = "",
     **limits: Any,
 ) -> Callable[[Method], Operation]:
     """Declare a function as an operation. Its first parameter is the space, or a `View` if it can be asked of the past.
@@ -130,6 +146,7 @@ def operation(
         slow: Whether it may take seconds.
         http_status: The HTTP status of success.
         tools: The set of tools for MCP that it is in, if any. By its name it can be had as a tool in any case.
+        opens: The required field with the names of other spaces, in which the caller has to have the same access.
         limits: Types of parameters that allow less than the function.
     """
 
@@ -148,6 +165,7 @@ def operation(
             slow=slow,
             http_status=http_status,
             tools=tools,
+            opens=opens,
             request=request_of(function, *bases, described_by=method, **limits),
             returns=types["return"],
             answer=_answer(types["return"], field, f"{camel_case(function.__name__)}Answer"),

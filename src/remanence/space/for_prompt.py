@@ -219,7 +219,7 @@ def _record(view: SupportsRecall, told: Recall) -> None:
     """Record what a prompt quotes. Views of the past cannot be written to."""
     record = getattr(getattr(view, "audit", None), "record", None)
     if record is None:
-        raise InvalidInput(f"record=True needs a space, and {view!r} is a view of the past. Leave it out.")
+        raise InvalidInput(f"record=True needs a space, and {view!r} cannot be written to. Leave it out.")
     record(told)
 
 

@@ -311,9 +311,9 @@ def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress
 
 def _child_space_name(space: Space, relative: str) -> str:
     """The name of a space below this one, as `spaces` shows it."""
-    parts = (
-        part if part == "%vault" else inputs.escape_level(unquote(part)) for part in relative.split("/") if relative
-    )
+    hidden = ("%vault", "%proposals")
+    below = relative.split("/") if relative else []
+    parts = (part if part in hidden else inputs.escape_level(unquote(part)) for part in below)
     return "/".join((space.name, *parts))
 
 

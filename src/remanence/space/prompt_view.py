@@ -1,4 +1,5 @@
-"""What a view puts into a prompt: the briefing at its start, and what helps to answer one message."""
+"""What a view puts into a prompt: the profile, the briefing at its start, what helps to answer one message, and what
+worked. And whether the answer to it rests on memories."""
 
 from __future__ import annotations
 
@@ -7,13 +8,18 @@ from typing import TYPE_CHECKING, cast
 
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
-from remanence.recall.profile import build_briefing
+from remanence.recall.checked_answer import MAX_READ, CheckedAnswer, check
+from remanence.recall.profile import Profile, build_briefing, build_profile
+from remanence.recall.topics import Topics
 from remanence.space.facets.facet import MemoryListing
+from remanence.space.facets.procedure_facet import ProceduresView
 from remanence.space.for_prompt import Keep, PromptMemories, SupportsRecall, recall_for_prompt
+from remanence.text.framing import strip_frames
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from remanence.ports import Progress
     from remanence.text.framing import TokenCounter
 
 
@@ -21,6 +27,11 @@ class PromptView(MemoryListing):
     """The methods of a view that write a part of a prompt."""
 
     _moment: datetime | None
+
+    @property
+    def procedures(self) -> ProceduresView:
+        """Which steps of a task worked, as this view knows it."""
+        return self._facet(ProceduresView)
 
     def for_prompt(
         self,
@@ -87,6 +98,35 @@ class PromptView(MemoryListing):
 
     afor_prompt = in_thread(for_prompt)
 
+    def check_answer(self, answer: str, *, question: str = "") -> CheckedAnswer:
+        """Compare each sentence of an answer with what this view recalls: supported, contradicted, or not told.
+
+        `remanence.check` compares an answer with memories that you have already.
+
+        Args:
+            answer: The answer of a model.
+            question: What it answers, to recall with. Without a question it is the answer itself.
+
+        Returns:
+            The sentences with their verdicts.
+
+        Raises:
+            InvalidInput: `answer` is no text, or has more than 200 sentences.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Ana lives in Porto.", now="2026-05-01")
+            ...     checked = space.check_answer("Ana lives in Porto.", question="Where does Ana live?")
+            ...     [each.verdict for each in checked.sentences]
+            ['supported']
+        """
+        asked = question or (strip_frames(answer) if isinstance(answer, str) else "")
+        found = cast("SupportsRecall", self).recall(asked, limit=MAX_READ)
+        return check(answer, found, now=self._now())
+
+    acheck_answer = in_thread(check_answer)
+
     def briefing(self, *, max_tokens: int = 600) -> str:
         """The profile as a block for the start of a prompt: the same, to the byte, until what it states changes.
 
@@ -114,3 +154,45 @@ class PromptView(MemoryListing):
         return build_briefing(self._engine, self._space, self._position, self._moment, max_tokens)
 
     abriefing = in_thread(briefing)
+
+    def profile(
+        self,
+        *,
+        max_tokens: int = 600,
+        topics: Topics | Sequence[Topics] | None = None,
+        progress: bool | Progress = False,
+    ) -> Profile:
+        """What is true now of the person or the project that this space is about, by topic, for a system prompt.
+
+        Each line is a quotation of what was told, or a fact, with its day and the memories behind it. Nothing is in it
+        that is superseded, expired or forgotten, or that a later memory replaces, as far as the reader can tell. If
+        the space has a language model, that writes sentences of these lines.
+
+        The first profile reads all memories, some seconds for thousands of turns. After that, only what is new is read.
+
+        Args:
+            max_tokens: The length of the text at most, in tokens (estimated). What matters most comes in first.
+            topics: The topics: "person", "project", questions of yours by topic, a file with a topic, a tab and a
+                question on each line, or a list of these. By default, the one of the two tables that fits what the
+                space holds.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The lines; `str()` gives the text.
+
+        Raises:
+            InvalidInput: `topics` or `max_tokens` is not valid.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     turn = {"role": "user", "content": "we live in Porto, near the river"}
+            ...     _ = space.remember([turn], now="2026-05-04")
+            ...     str(space.profile())
+            'home: we live in Porto, near the river (4 May 2026)'
+        """
+        inputs.check_positive_int(max_tokens, "max_tokens")
+        with inputs.progress_bar(progress, "reading") as shown:
+            return build_profile(self._engine, self._space, self._position, self._moment, max_tokens, topics, shown)
+
+    aprofile = in_thread(profile)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.remember import forget as forgetting
-from remanence.schema import ErasureCertificate, Memory
+from remanence.schema import Entity, ErasureCertificate, Memory
 from remanence.space.certificates import certify
+from remanence.space.subject_erasure import SubjectErasure, erase_about
 from remanence.space.view import View
 
 
@@ -141,6 +143,42 @@ class MemoryRemoval(View):
         return certify(engine, self.name, [self.name], erase)
 
     aerase_many = in_thread(erase_many)
+
+    def erase_about(self, subject: str | Entity, *, dry_run: bool = False, children: bool = False) -> SubjectErasure:
+        """Erase everything about a person or a thing: what names it, by any of its names, what it said, the facts found
+        in that alone, relations, its names as an entity, and recorded recalls that ask about it or returned these.
+
+        Args:
+            subject: The name; everybody of that name is meant. Or the entity, or its id, where two have one name: then
+                only what mentions this one.
+            dry_run: True only lists what would go, by memory and why.
+            children: Whether the spaces below this one are searched, too, such as the windows of adapters.
+
+        Returns:
+            What was found, which prints as a table, and `certificate`. It is erased already, unless `dry_run` is True.
+
+        Raises:
+            InvalidInput: `subject` is blank, or the user.
+            NotFound: There is no entity with this id.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add_many(["Clara lives in Porto.", "Bob met Clara in May.", "Bob rows."])
+            ...     planned = space.erase_about("Clara", dry_run=True)
+            ...     done = space.erase_about("Clara")
+            ...     len(planned), len(done.certificate), [memory.text for memory in space.memories()]
+            (2, 2, ['Bob rows.'])
+        """
+        name = subject.id if isinstance(subject, Entity) else inputs.check_text(subject, "subject")
+        if not name.strip():
+            raise InvalidInput(f"subject={subject!r} is blank. Give a name, or the id of an entity.")
+        below = [each for each in self.admin._space_names() if each != self.name]
+        names = [self.name, *(below if children else [])]
+        left_out = 0 if children else sum("%" not in each.removeprefix(self.name) for each in below)
+        return erase_about(self._engine, self.name, name.strip(), names, dry_run=dry_run, left_out=left_out)
+
+    aerase_about = in_thread(erase_about)
 
     def erase_space(self) -> ErasureCertificate:
         """Erase everything in this space and in the spaces below it, such as the windows and stores of adapters.

@@ -26,6 +26,7 @@ from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.revision import MemoryRevision
 from remanence.text.temporal import parse_moment
 
@@ -157,10 +158,9 @@ class Space(MemoryRevision):
                 "trust": trust,
             }
         )
-        engine = self._engine
-        with engine.use_date_order_of(self.name, _texts_with_times([draft])):
-            prepared = prepare(engine, draft, engine.now())
-        return append(engine, self.name, [prepared])[0]
+        with self._engine.use_date_order_of(self.name, _texts_with_times([draft])):
+            prepared = prepare(self._engine, draft, self._engine.now())
+        return append(self._engine, self.name, [prepared])[0]
 
     aadd = in_thread(add)
 
@@ -189,9 +189,7 @@ class Space(MemoryRevision):
             ...     [memory.tags for memory in added]
             [(), ('sport',)]
         """
-        show = progress_bar(progress, "remembering")
-        engine = self._engine
-        now = engine.now()
+        show, engine, now = progress_bar(progress, "remembering"), self._engine, self._engine.now()
         checked_rows, drafts = _rows(rows, "texts or dicts"), list[AddOptions]()
         try:
             for row in checked_rows:
@@ -405,7 +403,7 @@ class Space(MemoryRevision):
             ...     space.spaces()
             ['default/users/bob']
         """
-        return self.admin._space_names()
+        return self.admin._listed_space_names()
 
     aspaces = in_thread(spaces)
 
@@ -461,6 +459,11 @@ class Space(MemoryRevision):
     def jobs(self) -> Jobs:
         """The background jobs of `remember(..., wait=False)`."""
         return self._facet(Jobs)
+
+    @property
+    def proposals(self) -> Proposals:
+        """What others offer to this space, to be approved or rejected."""
+        return self._facet(Proposals)
 
     @property
     def audit(self) -> Audit:

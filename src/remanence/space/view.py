@@ -17,9 +17,7 @@ from remanence.index.engine.inputs import Moment
 from remanence.index.engine.row_filter import Include, RecallOptions, row_filter
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
-from remanence.recall.profile import Profile, build_profile
 from remanence.recall.show.recall_tables import Memories
-from remanence.recall.topics import Topics
 from remanence.schema import Memory, Window
 from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
@@ -98,7 +96,8 @@ class View(PromptView):
             during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
             history: Whether to include memories that were replaced or have expired, labelled. "auto"
                 includes them when the question is about the past.
-            kinds: Only memories of these kinds: "episode", "semantic", "viewpoint".
+            kinds: Only memories of these kinds: "episode", "semantic", "viewpoint", "procedure". Left out: all but
+                procedures (`space.procedures`).
             tags: Only memories with all of these tags.
             source: Only what comes from this source, or one of several.
             speaker: Only what this person said or saw, or one of several.
@@ -364,48 +363,6 @@ class View(PromptView):
             return len(index.current_rows(self._position(index)))
 
     acount = in_thread(count)
-
-    def profile(
-        self,
-        *,
-        max_tokens: int = 600,
-        topics: Topics | Sequence[Topics] | None = None,
-        progress: bool | Progress = False,
-    ) -> Profile:
-        """What is true now of the person or the project that this space is about, by topic, for a system prompt.
-
-        Each line is a quotation of what was told, or a fact, with its day and the memories behind it. Nothing is in it
-        that is superseded, expired or forgotten, or that a later memory replaces, as far as the reader can tell. If
-        the space has a language model, that writes sentences of these lines.
-
-        The first profile reads all memories, some seconds for thousands of turns. After that, only what is new is read.
-
-        Args:
-            max_tokens: The length of the text at most, in tokens (estimated). What matters most comes in first.
-            topics: The topics: "person", "project", questions of yours by topic, a file with a topic, a tab and a
-                question on each line, or a list of these. By default, the one of the two tables that fits what the
-                space holds.
-            progress: True shows a progress bar; a function is called with (done, total).
-
-        Returns:
-            The lines; `str()` gives the text.
-
-        Raises:
-            InvalidInput: `topics` or `max_tokens` is not valid.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     turn = {"role": "user", "content": "we live in Porto, near the river"}
-            ...     _ = space.remember([turn], now="2026-05-04")
-            ...     str(space.profile())
-            'home: we live in Porto, near the river (4 May 2026)'
-        """
-        inputs.check_positive_int(max_tokens, "max_tokens")
-        with inputs.progress_bar(progress, "reading") as shown:
-            return build_profile(self._engine, self.name, self._position, self._moment, max_tokens, topics, shown)
-
-    aprofile = in_thread(profile)
 
     def evaluate(
         self,

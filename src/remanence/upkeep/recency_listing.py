@@ -14,6 +14,7 @@ from remanence.index.index import Index
 from remanence.recall.answer import Recall
 from remanence.recall.query import searchable_rows
 from remanence.recall.receipts import RecallRequest
+from remanence.recall.validity.lifetimes import with_lifetimes
 from remanence.recall.validity.superseded import replacement_row, unsuperseded_mask
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
 from remanence.text.text import pluralize
@@ -40,6 +41,7 @@ def list_by_recency(index: Index, request: RecallRequest) -> Recall:
             _hit(index, snapshot, rank, row, memory, settings)
             for rank, (row, memory) in enumerate(zip(best, index.memories(best), strict=True), 1)
         ]
+        hits = list(with_lifetimes(index, hits, snapshot))
     least = request.min_score
     hits = [hit for hit in hits if least is None or hit.score >= least]
     return Recall(request.text, tuple(hits), history=history, position=request.position)

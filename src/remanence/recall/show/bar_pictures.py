@@ -55,7 +55,7 @@ def _recall_svg(title: str, hits: Sequence[Hit], height: float) -> str:
     body = [text_element(MARGIN, MARGIN, title, "called"), *_legend(colors)]
     for row, hit in enumerate(hits):
         top = _HEAD + _ROW * row
-        body.append(_label(top, hit.memory.text))
+        body.append(_label(top, f"{hit.space}: {hit.memory.text}" if hit.space else hit.memory.text))
         body.append(_rect("track", bar_x, top, _BARS))
         x = bar_x
         for evidence in sorted(_positive_evidence(hit), key=lambda evidence: list(colors).index(evidence.signal)):

@@ -3,6 +3,7 @@
 superseded   which rows something superseded: a later version, a link or a later claim
 by_claims    before a reader reads: the order by given times, links and claims. It decides which rows are read
 other_times  its part for questions about another time: rows that were valid then come first
+lifetimes    how likely each hit still holds, by its age, its topic, and what ended in this space
 by_reader    the final order, by what the reader says of each hit, and by the signals
 
 What claims say of the time asked about stands above what the reader says; the reader decides what no claim decides.

@@ -16,9 +16,16 @@ from remanence.recall.answer import Recall
 from remanence.recall.receipts import Receipt
 from remanence.recall.show.recall_tables import RelationList
 from remanence.remember.jobs import Job
+from remanence.remember.proposals import Proposal, memory_fields
 from remanence.schema import Change, Disagreement, Memory, Relation
 from remanence.service.client.arguments import alias_to_json, like, make_request, to_list
-from remanence.service.endpoints import admin_operations, entity_operations, graph_operations, memory_operations
+from remanence.service.endpoints import (
+    admin_operations,
+    entity_operations,
+    graph_operations,
+    memory_operations,
+    proposal_operations,
+)
 from remanence.service.endpoints.files import COUNTS, FileReport, FileRequest
 from remanence.service.endpoints.memory_operations import RecallReport
 from remanence.service.noun_forms import adapter_of
@@ -30,6 +37,8 @@ from remanence.space.facets.entity_facet import Entities, EntitiesView, EntityPa
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.graph_view import GraphView
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures, ProceduresView
+from remanence.space.facets.proposal_facet import Proposals
 from remanence.transfer.imports.importing import ImportReport
 from remanence.transfer.overview import ListedStatus
 
@@ -183,6 +192,31 @@ class RemoteJobs(RemoteFacet):
     def run_due(self) -> int:
         """Nothing: the server does its jobs itself."""
         return 0
+
+
+@like(ProceduresView)
+class RemoteProceduresView(RemoteFacet):
+    """What worked for tasks, in a remote space at the moment of one view."""
+
+
+@like(Procedures)
+class RemoteProcedures(RemoteProceduresView):
+    """What worked for tasks, in a remote space as it is now."""
+
+
+@like(Proposals)
+class RemoteProposals(RemoteFacet):
+    """What others offer to a remote space."""
+
+    def add(self, memory: Memory, *, by: str | None = None, note: str | None = None) -> Proposal:
+        given = memory_fields(memory, by)
+        origin = {"origin_space": memory.space, "origin_memory": memory.id}
+        offered: Proposal = self._ask(proposal_operations.propose_memory, by=by, note=note, **origin, **given)
+        return offered
+
+    def list(self, status: str | None = "open") -> list[Proposal]:
+        found: list[Proposal] = self._ask(proposal_operations.list_proposals, status=status)
+        return found
 
 
 @like(AuditView)

@@ -32,6 +32,9 @@ from remanence.service.client.remote_facets import (
     RemoteGraphView,
     RemoteJob,
     RemoteJobs,
+    RemoteProcedures,
+    RemoteProceduresView,
+    RemoteProposals,
 )
 from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.endpoints import memory_operations
@@ -74,6 +77,7 @@ else:
     graph=RemoteGraphView,
     audit=RemoteAuditView,
     admin=RemoteAdminView,
+    procedures=RemoteProceduresView,
 )
 class RemoteViewBase(_View):
     """Reading a space of a server, now or as of a moment."""
@@ -125,6 +129,12 @@ class RemoteViewBase(_View):
         found: RecallReport = self._ask(memory_operations.recall, **given)
         return found.recall
 
+    def _recall_union(self, names: Sequence[str], query: str, options: Mapping[str, Any]) -> Recall:
+        """What the server answers of this space and of others of it."""
+        given = {**options, "weights": _numbers(options.get("weights")), "include": to_list(options.get("include", ()))}
+        found: RecallReport = self._ask(memory_operations.union_recall, spaces=names, query=query, **given)
+        return found.recall
+
     @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
         text = None if meta is None else json.dumps(to_json(meta))
@@ -166,6 +176,8 @@ class RemoteView(RemoteViewBase):
     audit=RemoteAudit,
     admin=RemoteAdmin,
     jobs=RemoteJobs,
+    procedures=RemoteProcedures,
+    proposals=RemoteProposals,
     upkeep=RemoteUpkeep,
 )
 class RemoteSpace(RemoteViewBase, _Space):

@@ -24,6 +24,7 @@ from remanence.service.pages import Page, make_cursor, read_cursor
 from remanence.service.requests import ListOf, MaxTokens, Name, Names, PageSize, request_of
 from remanence.space.facets.job_facet import Jobs
 from remanence.space.space import Space
+from remanence.space.union import union
 from remanence.space.view import View
 from remanence.transfer.overview import ListedStatus, MemoryBatch
 from remanence.upkeep.steps.decay import TouchReport
@@ -152,6 +153,7 @@ forget_many = method_operation("POST", "/forget", Space.forget_many, "write", fi
 unforget = method_operation("POST", "/memories/{id}/unforget", Space.unforget, "write")
 erase = method_operation("POST", "/memories/{id}/erase", Space.erase, "admin")
 erase_many = method_operation("POST", "/erase", Space.erase_many, "admin")
+erase_about = method_operation("POST", "/erase-about", Space.erase_about, "admin", slow=True)
 erase_space = method_operation("POST", "/erase-space", Space.erase_space, "admin", slow=True)
 
 
@@ -173,6 +175,13 @@ def touch(
 def recall(view: View, query: str = "", explain: bool = False, **options: Any) -> RecallReport:
     """Answer a question with memories, best first, each with its reasons. `explain` also returns them as text."""
     return _report(view.recall(query, **options), explain=explain)
+
+
+@operation("POST", "/union/recall", options=RecallOptions, opens="spaces")
+def union_recall(view: View, spaces: Names, query: str = "", explain: bool = False, **options: Any) -> RecallReport:
+    """Answer a question with memories of this space and of others, by their full names: one list, best first, each hit
+    with its space. All of them have to be open to the caller."""
+    return _report(union(view, *spaces).recall(query, **options), explain=explain)  # type: ignore[arg-type]
 
 
 @operation("POST", "/replay")
@@ -256,6 +265,7 @@ def profile(view: View, max_tokens: MaxTokens = 600, topics: str | None = None) 
     return view.profile(max_tokens=max_tokens, topics=named_topics(topics))
 
 
+check_answer = method_operation("POST", "/check-answer", View.check_answer, slow=True)
 briefing = method_operation("GET", "/briefing", View.briefing, field="text", slow=True, max_tokens=MaxTokens)
 spaces_below = method_operation("GET", "/spaces", Space.spaces, name="spaces_below", field="spaces")
 

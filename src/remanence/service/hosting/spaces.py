@@ -16,7 +16,7 @@ from remanence.remember.jobs import JobQueue, TryJob
 from remanence.space.space import Space
 
 [_REMEMBERED] = kinds_of(Remembered)
-_VAULT = "/%vault"  # the end of the name of a space for the notes of a vault
+_HIDDEN = ("/%vault", "/%proposals")  # the ends of the names of spaces for the notes of a vault, and for proposals
 
 
 class Spaces:
@@ -54,7 +54,7 @@ class Spaces:
 
     def names(self) -> list[str]:
         """The full names of all spaces that contain anything."""
-        return [name for name in self.root._engine.ledger.spaces() if not name.endswith(_VAULT)]
+        return [name for name in self.root._engine.ledger.spaces() if not name.endswith(_HIDDEN)]
 
     @property
     def folder(self) -> Path | None:
@@ -91,7 +91,7 @@ class Spaces:
         engine = self.root._engine
         head = engine.ledger.head()
         written = engine.ledger.spaces_with(_REMEMBERED, after=self._swept)
-        self._expiring.update(name for name in written if not name.endswith(_VAULT))
+        self._expiring.update(name for name in written if not name.endswith(_HIDDEN))
         self._swept = head
         count = 0
         for name in sorted(self._expiring):

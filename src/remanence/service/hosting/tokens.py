@@ -1,7 +1,8 @@
 """Tokens: who may use which spaces over the network. Only hashes of them are stored, beside the ledger.
 
 A token is `rem_`, its id and a secret of 256 random bits. It is bound to spaces, and opens those below them, too.
-What it allows is one of "read", "write" (also reads) and "admin" (also erases, applies upkeep, and rebuilds).
+What it allows is one of "read", "propose" (also offers memories to be approved), "write" (also writes and approves)
+and "admin" (also erases, applies upkeep, and rebuilds).
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import get_args
 
 from remanence.errors import InvalidInput, NotFound
 from remanence.schema import UTC
 from remanence.service.hosting.server_database import Location, Row, open_database
 from remanence.service.operation import Access
 
-ACCESSES: tuple[Access, ...] = ("read", "write", "admin")
+ACCESSES: tuple[Access, ...] = get_args(Access)
 ALL_SPACES = "*"
 _PREFIX = "rem"
 _KNOWN_SECONDS = 1.0
@@ -43,7 +45,7 @@ class AccessToken:
         id: Its id, which is also a part of the token.
         name: What it was called when it was made.
         spaces: The full names of the spaces that it opens; "*" is every space.
-        access: "read", "write" or "admin".
+        access: "read", "propose", "write" or "admin".
         created_at: When it was made.
         expires_at: From when on it is refused; None is never.
         revoked_at: When it was revoked; None if it was not.
@@ -109,7 +111,7 @@ class TokenStore:
         Args:
             name: What it is called in lists.
             spaces: The full names of the spaces that it opens, with those below them; "*" is every space.
-            access: "read", "write" or "admin".
+            access: "read", "propose", "write" or "admin".
             expires_at: From when on it is refused.
 
         Returns:

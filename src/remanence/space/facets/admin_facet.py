@@ -15,6 +15,7 @@ from remanence.index.engine.rebuilding import check_index, rebuild_collection
 from remanence.index.engine.row_filter import RecallOptions, RowFilter, row_filter
 from remanence.index.memory_cache import retry_if_erased
 from remanence.remember import remember
+from remanence.remember.proposals import is_proposals_space
 from remanence.schema import Memory
 from remanence.space.facets.facet import Facet, MemoryListing
 from remanence.text.temporal import parse_moment
@@ -65,7 +66,7 @@ class AdminView(Facet):
         about = {
             "embedder": embedder.name,
             "dimension": embedder.dimension,
-            "children": sum(name != self._space for name in self._space_names()),
+            "children": sum(name != self._space for name in self._listed_space_names()),
             "location": self.location,
             "disk": space_disk_usage(engine.folder, self._space),
         }
@@ -178,6 +179,10 @@ class AdminView(Facet):
         """How many texts have no vector yet; a part of `stats` that does not read all memories."""
         with self._engine.open_index(self._space) as index:
             return len(index.vectors.sync.missing_vectors)
+
+    def _listed_space_names(self) -> list[str]:
+        """The names of this space and of those below it, without those of proposals."""
+        return [name for name in self._space_names() if not is_proposals_space(name)]
 
     def _space_names(self) -> list[str]:
         """The names of this space and of those below it."""

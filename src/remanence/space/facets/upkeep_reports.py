@@ -1,4 +1,4 @@
-"""What `space.upkeep` reports without changing anything: decay, clusters, missed recalls and earlier runs."""
+"""What `space.upkeep` reports without changing anything: decay, what to ask again, clusters, missed recalls, runs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.in_thread import in_thread
-from remanence.index.engine.inputs import progress_bar
+from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.index import Index
 from remanence.schema import Memory
 from remanence.schema.notebook_pictures import NotebookPicture, svg_picture
 from remanence.space.facets.facet import Facet
+from remanence.text.temporal import parse_moment
 from remanence.text.text import pluralize
 from remanence.upkeep import runs
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import decay, decay_picture, garbage_collection
+from remanence.upkeep.steps.asking import ReviewList, find_uncertain
 from remanence.upkeep.steps.decay import DecayReport, ScoredMemories, score_memories
 from remanence.upkeep.steps.garbage_collection import MissedRecallReport
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Clusters, find_clusters
@@ -166,6 +168,43 @@ class UpkeepReports(Facet):
         )
 
     aclusters = in_thread(clusters)
+
+    def review(
+        self, *, limit: int = 20, below: float = 0.5, now: Moment | None = None, progress: bool | Progress = False
+    ) -> ReviewList:
+        """What is worth asking again: memories that may not hold any more. Changes nothing.
+
+        Each is as likely to hold as its age, its topic and later memories say. First come those about which an answer
+        helps most: neither certain nor surely over, important, often used. The first call in a space has its reader
+        read every memory beside those that it is near to, as the first profile does; later calls read what is new.
+
+        Args:
+            limit: The most memories to list.
+            below: List what holds with a lower probability.
+            now: The moment for which to say it; the present if left out.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The list, which prints as a table.
+
+        Raises:
+            InvalidInput: An argument is not valid.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("I have a dentist appointment on Friday.", now="2025-01-07")
+            ...     [each.memory.text for each in space.upkeep.review(now="2025-03-07")]
+            ['I have a dentist appointment on Friday.']
+        """
+        count, present = inputs.check_positive_int(limit, "limit"), self._engine.now()
+        if (bound := inputs.check_fraction(below, "below")) is None:
+            raise InvalidInput("below=None is not a number from 0 to 1. Leave it out for 0.5.")
+        at = present if now is None else parse_moment(now, present, argument="now")
+        with progress_bar(progress, "reading") as report_progress:
+            return find_uncertain(self._engine, self._space, at, bound, count, report_progress)
+
+    areview = in_thread(review)
 
     def missed_recalls(self) -> MissedRecallReport:
         """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid.

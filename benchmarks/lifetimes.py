@@ -1,0 +1,198 @@
+"""How likely it still holds: `hit.holds` beside what came true, on chats in which it is marked which facts end when.
+
+    python benchmarks/lifetimes.py ../shared/chats/c.jsonl
+    python benchmarks/lifetimes.py --statebench statebench-2.0.0/data/releases/v1.0/test.jsonl
+    python benchmarks/lifetimes.py --figure docs/figures/lifetimes.svg
+
+After each session but the last, some of the facts told so far are asked for, each by its own sentence, at the time of a
+later session that is drawn at random, of which the space knows nothing yet. Right is whether the fact had not ended by
+then, what was said in that session included. A turn with several facts has one probability for all of them.
+
+Printed are the Brier score (the mean squared error of the probability; 0 is best) beside a fixed half-life, the share
+that held, and "always true"; how well each puts what held before what had ended (area under the curve); and for each
+tenth of the probability how many held. `--statebench` is for StateBench's track `environmental_freshness`, in which a
+note is followed by a newer one (benchmarks/statebench.py says where it is from): how often the newer one is first, and
+holds with the higher probability.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.profile import read
+
+import remanence
+from remanence.models.embedders import sentence_embedder
+from remanence.models.lifetimes import matters_of, pace_of_spaces, pace_of_topic, survival
+from remanence.schema.notebook_pictures import svg_document, text_element
+from remanence.upkeep.steps.decay_picture import COLORS, MARGIN
+
+_ASKED = 2
+"""How many facts are asked for after each session."""
+_HALF_LIFE = 180
+"""The fixed half-life in days that has the best Brier score on chats b, of those in `_HALF_LIVES`."""
+_HALF_LIVES = (30, 60, 90, 120, 180, 270, 365, 545, 730, 1_460)
+_EXAMPLES = (
+    "my mood is awful today, everything annoys me",
+    "I have a dentist appointment on Thursday",
+    "I'm eating low carb at the moment",
+    "my phone number is 555 0148",
+    "I work as a nurse at the county hospital",
+    "my birthday is on 12 March",
+)
+"""What the figure draws a curve of."""
+
+
+class Asked(NamedTuple):
+    """One question: how old the fact was, what was said of it, and whether it held."""
+
+    age: float
+    holds: float
+    by_age: float
+    """The same without the reader."""
+    held: bool
+
+
+def main() -> None:
+    """Print the figures for each file, or draw the curves."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--half-lives", action="store_true", help="compare half-lives")
+    parser.add_argument("--figure", type=Path, help="draw the curves of some sentences into this file")
+    parser.add_argument("--statebench", type=Path, help="a split of StateBench, such as test.jsonl")
+    options = parser.parse_args()
+    if options.figure:
+        options.figure.write_text(figure(), encoding="utf-8")
+    if options.statebench:
+        freshness(options.statebench)
+    for file in options.files:
+        asked = [each for record in read(file) for each in ask(record)]
+        print(f"{file.name}: {len(asked)} questions, {sum(each.held for each in asked) / len(asked):.0%} held")
+        report(asked)
+        for days in _HALF_LIVES if options.half_lives else ():
+            print(f"  half-life {days}: Brier {brier(asked, [0.5 ** (each.age / days) for each in asked]):.4f}")
+
+
+def ask(record: dict) -> Iterator[Asked]:
+    """Ask for facts of a person at later moments."""
+    chosen, sessions = random.Random(record["person"]), record["sessions"]
+    moments = [datetime.fromisoformat(session["at"]) for session in sessions]
+    ends: dict[str, int] = {}
+    for place, session in enumerate(sessions):
+        for turn in session["turns"]:
+            for fact in turn.get("ends", ()):
+                ends.setdefault(fact, place)
+    told: dict[str, tuple[str, str, datetime]] = {}
+    with remanence.open(None, worker=False) as space:
+        for place, session in enumerate(sessions[:-1]):
+            turns = []
+            for number, turn in enumerate(session["turns"]):
+                key = f"{place}.{number}"
+                said = {"role": turn["role"], "content": turn["text"], "key": key}
+                turns.append({**said, "time": session["at"], "conversation": session["at"]})
+                told |= {fact["id"]: (key, fact["text"], moments[place]) for fact in turn.get("facts", ())}
+            space.add_turns(turns)
+            for fact in chosen.sample(sorted(told), min(len(told), _ASKED)):
+                key, text, at = told[fact]
+                later = chosen.randrange(place + 1, len(sessions))
+                found = [
+                    next((hit.holds for hit in hits if hit.memory.key == key), None)
+                    for hits in (
+                        space.recall(text, limit=16, now=moments[later], reader=reader) for reader in (None, "none")
+                    )
+                ]
+                if found[0] is not None and found[1] is not None:
+                    age = (moments[later] - at).total_seconds() / 86_400
+                    yield Asked(age, found[0], found[1], ends.get(fact, len(sessions)) > later)
+
+
+def report(asked: Sequence[Asked]) -> None:
+    """Print how good each way to say it is, and the reliability curve."""
+    share = sum(each.held for each in asked) / len(asked)
+    ways = {
+        "hit.holds": [each.holds for each in asked],
+        "by age and topic, no reader": [each.by_age for each in asked],
+        f"a half-life of {_HALF_LIFE} days": [0.5 ** (each.age / _HALF_LIFE) for each in asked],
+        "the share that held": [share] * len(asked),
+        "always true": [1.0] * len(asked),
+    }
+    for name, values in ways.items():
+        print(f"  {name:28} Brier {brier(asked, values):.3f}   AUC {area(asked, values):.2f}")
+    print("  said          questions  mean said  held")
+    for tenth in range(10):
+        group = [each for each in asked if min(9, int(10 * each.holds)) == tenth]
+        if group:
+            said, held = (sum(values) / len(group) for values in ([e.holds for e in group], [e.held for e in group]))
+            print(f"  {tenth / 10:.1f} to {(tenth + 1) / 10:.1f}   {len(group):9}  {said:9.2f}  {held:4.2f}")
+
+
+def freshness(file: Path) -> None:
+    """Print how often the newer one of two notes is first, and holds with the higher probability."""
+    first = higher = count = 0
+    likely = [0.0, 0.0]
+    for row in (row for row in read(file) if row["track"] == "environmental_freshness"):
+        query = next(event for event in row["events"] if event["type"] == "query")
+        said = [event for event in row["events"] if event["type"] == "conversation_turn"]
+        with remanence.open(None, worker=False) as space:
+            for number, event in enumerate(said):
+                turn = {"role": event["speaker"], "content": event["text"], "time": event["ts"], "key": str(number)}
+                space.add_turns([{**turn, "conversation": "chat"}])
+            hits = space.recall(query["prompt"], limit=16, now=query["ts"])
+        holds = {int(hit.memory.key or 0): hit.holds or 0.0 for hit in hits}
+        newest, others = len(said) - 1, [number for number in holds if number < len(said) - 1]
+        if newest in holds and others:
+            older = max(holds[number] for number in others)
+            likely = [likely[0] + holds[newest], likely[1] + older]
+            count, higher = count + 1, higher + (holds[newest] > older)
+            first += hits[0].memory.key == str(newest)
+    print(
+        f"{file.name}: the newer note first in {first} of {count}, more likely to hold in {higher}; "
+        f"mean probability {likely[0] / count:.2f}, of the older one {likely[1] / count:.2f}"
+    )
+
+
+def brier(asked: Sequence[Asked], values: Sequence[float]) -> float:
+    """The mean squared error of probabilities."""
+    return sum((value - each.held) ** 2 for each, value in zip(asked, values, strict=True)) / len(asked)
+
+
+def area(asked: Sequence[Asked], values: Sequence[float]) -> float:
+    """How often what held has a higher probability than what had ended."""
+    held = [value for each, value in zip(asked, values, strict=True) if each.held]
+    ended = [value for each, value in zip(asked, values, strict=True) if not each.held]
+    above = sum((one > other) + (one == other) / 2 for one in held for other in ended)
+    return above / (len(held) * len(ended)) if held and ended else math.nan
+
+
+def figure() -> str:
+    """How likely some sentences still hold, by their age, as SVG."""
+    left, top, width, height, years = 56.0, 52.0, 640.0, 260.0, 3.0
+    bottom, pace = top + height, pace_of_topic(pace_of_spaces())
+    body = [text_element(MARGIN, MARGIN, "How likely it still holds, by when it was told", "called")]
+    for months in range(0, round(12 * years) + 1, 6):
+        x = left + months / 12 / years * width
+        body.append(f'<path class="rule" d="M{x:.1f} {top:.0f}V{bottom:.0f}"/>')
+        body.append(text_element(x, bottom + 18, f"{months} months", "middle faint"))
+    body += [text_element(MARGIN - 6, top + 4 + (1 - part) * height, f"{part:g}", "faint") for part in (0, 0.5, 1)]
+    for row, matter in enumerate(matters_of(sentence_embedder().embed(_EXAMPLES))):
+        points = (
+            (left + step / 120 * width, top + (1 - survival(matter, step / 120 * years * 365, pace)) * height)
+            for step in range(121)
+        )
+        path, y = "L".join(f"{x:.1f} {y:.1f}" for x, y in points), bottom + 46 + 20 * row
+        body.append(f'<path class="curve" stroke="{COLORS[row]}" d="M{path}"/>')
+        body.append(f'<path class="curve" stroke="{COLORS[row]}" d="M{left:.0f} {y - 4:.1f}h24"/>')
+        body.append(text_element(left + 32, y, f"{_EXAMPLES[row]} ({matter.topic})"))
+    return svg_document(
+        "decay", "How likely it still holds", left + width + 48, bottom + 52 + 20 * len(_EXAMPLES), body
+    )
+
+
+if __name__ == "__main__":
+    main()
