@@ -10,7 +10,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist workstea
 unexport PYTHONDONTWRITEBYTECODE
 
 # These tests mostly wait for processes that they start: `make test` runs them beside the others.
-WAITING_TESTS := tests/test_inspector.py tests/test_notebooks.py tests/test_shared_qdrant.py tests/test_cli.py \
+WAITING_TESTS := tests/inspector tests/test_notebooks.py tests/test_shared_qdrant.py tests/test_cli.py \
 	tests/mcp_server/test_mcp_transports.py
 
 .PHONY: help demo test checks waiting-tests other-tests tests quick coverage lint docs setup lock clean

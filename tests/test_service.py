@@ -30,6 +30,7 @@ from remanence.service.client.remote_facets import (
     RemoteEntities,
     RemoteGraph,
     RemoteJobs,
+    RemoteProcedures,
     RemoteProposals,
 )
 from remanence.service.client.remote_space import RemoteSpace
@@ -55,6 +56,7 @@ from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures
 from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.testing import FakeClock
@@ -95,6 +97,7 @@ _REMOTE: dict[type, type] = {
     Audit: RemoteAudit,
     Admin: RemoteAdmin,
     Jobs: RemoteJobs,
+    Procedures: RemoteProcedures,
     Proposals: RemoteProposals,
     Upkeep: RemoteUpkeep,
 }

@@ -33,6 +33,7 @@ from langchain_remanence.messages import (
     speaker_fields,
     structured_reply,
 )
+from langchain_remanence.tool_runs import OutcomeOf, record_run, task_of, what_worked
 from langchain_remanence.tracing import NO_PAYLOADS
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
 from remanence import Hit, InvalidInput, Space, Union, union
@@ -103,6 +104,11 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         reinforce: Whether to count as used the quoted memories that the answer took words from, so that they
             do not decay.
         record: Whether to record what is quoted for each message: `space.audit.recorded()` and the inspector list it.
+        procedures: Whether to record the tool calls of each run with their outcome (`space.procedures`), and to quote
+            what worked for a similar task. A call whose `ToolMessage` has the status "error" failed.
+        outcome: Says of the messages of a run, after the user's, whether the task was done: "success", "failure", or
+            None to record nothing. By default it was done if the last tool call worked.
+        tools: The versions of the tools, by name; or a function that returns them.
         name: The name of this middleware, if an agent has two of them.
 
     Raises:
@@ -139,6 +145,9 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         extract: bool = False,
         reinforce: bool = False,
         record: bool = False,
+        procedures: bool = False,
+        outcome: OutcomeOf | None = None,
+        tools: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
         name: str | None = None,
     ) -> None:
         check_space_and_user(space, user_key)
@@ -153,6 +162,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         if extract and keep is None:
             raise InvalidInput("extract=True with keep=None: facts are extracted from stored turns. Set keep='all'.")
         writing = {"extract": extract, "reinforce": reinforce, "record": record, "briefing": briefing}
+        writing["procedures"] = procedures
         for option, enabled in writing.items():
             if enabled and not callable(space):
                 _require_space(space, option)
@@ -170,6 +180,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
         self.kinds, self.tags, self.place = check_kinds(kinds), check_tags(tags), place
         self.keep, self.extract, self.reinforce, self.record = check_keep(keep), extract, reinforce, record
+        self.procedures, self.outcome, self.versions = procedures, outcome, tools
         self._name = name or type(self).__name__
 
     @property
@@ -213,12 +224,12 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         return response
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Store the reply."""
-        self._store_reply(self._run(runtime), state)
+        """Store the reply, and with `procedures` what the tools did."""
+        self._finish(self._run(runtime), state)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """`after_agent` in a worker thread."""
-        await asyncio.to_thread(self._store_reply, self._run(runtime), state)
+        await asyncio.to_thread(self._finish, self._run(runtime), state)
 
     def _run(self, runtime: Any) -> _Run:
         # An unknown user raises here: an answer with the memories of another user would be worse than none.
@@ -233,14 +244,29 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             with log_and_continue(log, "brief"):
                 if block := _require_space(run.space, "briefing").briefing(max_tokens=self.briefing):
                     request = request.override(system_message=append_text(request.system_message, block))
-        found = self._recall_for(run, request.messages, _window(request.model))
-        if not found.text:
+        window = _window(request.model)
+        found = self._recall_for(run, request.messages, window)
+        block = "\n".join(part for part in (found.text, self._what_worked(run, request.messages, window)) if part)
+        if not block:
             return request, []
         if self.place == "system":
-            extended = request.override(system_message=append_text(request.system_message, found.text))
+            extended = request.override(system_message=append_text(request.system_message, block))
         else:
-            extended = request.override(messages=_insert_block(request.messages, found.text, self.place))
+            extended = request.override(messages=_insert_block(request.messages, block, self.place))
         return extended, list(found.hits)
+
+    def _what_worked(self, run: _Run, messages: Sequence[BaseMessage], window: int | None) -> str:
+        """What worked for the task in the user's last message, as a block of half the budget of the memories."""
+        if self.procedures and (task := task_of(_user_turn(messages))):
+            budget = prompt_budget(self.max_tokens, window)
+            half = None if budget is None else budget // 2
+            with log_and_continue(log, "recall what worked"):
+                space = _require_space(run.space, "procedures")
+                return what_worked(space, task, self._tool_versions(), half, self.count_tokens)
+        return ""
+
+    def _tool_versions(self) -> Mapping[str, str] | None:
+        return self.versions() if callable(self.versions) else self.versions
 
     def _reinforce(self, run: _Run, hits: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
         """Record the usage of the quoted memories that the answer contains."""
@@ -288,6 +314,16 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             if self.extract and callable(self.space):
                 with log_and_continue(log, "extract"):
                     require_fact_extractor(_require_space(run.space, "extract"))
+
+    def _finish(self, run: _Run, state: Any) -> None:
+        messages: list[BaseMessage] = state["messages"]
+        self._store_reply(run, state)
+        turn = _user_turn(messages)
+        if self.procedures and (task := task_of(turn)):
+            with log_and_continue(log, "record what worked"):
+                after = messages[messages.index(turn[-1]) + 1 :]
+                space = _require_space(run.space, "procedures")
+                record_run(space, task, after, self._tool_versions(), self.outcome)
 
     def _store_reply(self, run: _Run, state: Any) -> None:
         messages: list[BaseMessage] = state["messages"]

@@ -52,15 +52,17 @@ def error_result(message: str, shape: dict[str, Any]) -> CallToolResult:
     )
 
 
-def message_of(spec: ToolSpec, error: ToolError) -> str:
-    """What went wrong with a call, and what to do next."""
+def message_of(spec: ToolSpec, error: ToolError, schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """What went wrong with a call of these arguments, which have this schema, and what to do next."""
     from remanence.service.error_wording import without_calls
 
     cause: BaseException | None = error.__cause__
     next_step = f" {spec.next_step}" if spec.next_step else ""
     if isinstance(cause, ValidationError):
-        problems = [_problem(problem) for problem in cause.errors(include_url=False)]
-        return f"{spec.name}: {'; '.join(problems)}. Correct the arguments and call it again."
+        found = cause.errors(include_url=False)
+        example = _example_call(schema, given, {str(problem["loc"][0]) for problem in found if problem["loc"]})
+        problems = "; ".join(map(_problem, found))
+        return f"{spec.name}: {problems}. Call it again with arguments such as {example}."
     if isinstance(cause, InvalidInput | NotFound):
         return f"{without_calls(str(cause))}{next_step}"
     if isinstance(cause, RemanenceError):
@@ -78,3 +80,39 @@ def _problem(error: Any) -> str:
     shown = repr(error["input"])
     shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}..."
     return f"{place}={shown}: {error['msg'].removeprefix('Value error, ')}"
+
+
+def _example_call(schema: Mapping[str, Any], given: Mapping[str, Any], wrong: set[str]) -> str:
+    """The call with an example, made of its declaration, in place of each argument that is wrong or missing."""
+    fields = schema.get("properties", {})
+    right = {name: value for name, value in given.items() if name not in wrong and len(repr(value)) <= _MAX_SHOWN}
+    made = {
+        name: right[name] if name in right else _example(field, schema, name)
+        for name, field in fields.items()
+        if name in right or name in wrong or name in schema.get("required", ())
+    }
+    return json.dumps(made, ensure_ascii=False)
+
+
+def _example(field: Mapping[str, Any], schema: Mapping[str, Any], name: str) -> Any:
+    """A value that a schema allows: a declared example, the default or the least one; of a text, what it should say."""
+    if "$ref" in field:
+        field = schema["$defs"][field["$ref"].rpartition("/")[2]]
+    if examples := field.get("examples") or field.get("enum"):
+        return examples[0]
+    if field.get("default") is not None:
+        return field["default"]
+    about = {"description": field.get("description")}
+    if "anyOf" in field:
+        return _example({**field["anyOf"][0], **about}, schema, name)
+    match field.get("type"):
+        case "object":
+            fields = field.get("properties", {})
+            return {each: _example(fields[each], schema, each) for each in field.get("required", ())}
+        case "array":
+            return [_example({**about, **field.get("items", {})}, schema, name)]
+        case "integer" | "number":
+            return field.get("minimum", 1)
+        case "boolean":
+            return True
+    return f"<{field.get('description') or name}>"

@@ -27,7 +27,7 @@ _MEMORY_FIELDS = ("id", "text", "kind", "valid_from", "valid_until", "told_at", 
 _HIT_FIELDS = ("score", "current", "superseded_by", "reason")
 _CHUNK = 250
 AsOf = Annotated[str | None, Field(description="Answer with what was known then, such as '2026-05-01'")]
-Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
+Tags = Annotated[list[str] | None, Field(description="With all of these tags")]
 
 _NOT_IN_TOOLS = {"history", "min_score", "kinds", "source", "speaker", "conversation", "informative_only", "since"} | {
     *("min_trust", "without")
@@ -91,7 +91,12 @@ class Statements(TypedDict):
 
 @TOOLS.tool("Remember", writes=True, also_called="store save add write note memorize create insert keep record")
 def remember(
-    text: Annotated[str, Field(description="Such as 'Alice moved to Lisbon in May 2026.'")],
+    text: Annotated[
+        str,
+        Field(
+            description="Such as 'Alice moved to Lisbon in May 2026.'", examples=["Alice moved to Lisbon in May 2026."]
+        ),
+    ],
     tags: Annotated[list[str] | None, Field(description="Tags to filter by later")] = None,
     valid_from: Annotated[str | None, Field(description="When it became true, if the sentence does not say")] = None,
     importance: Annotated[float | None, Field(ge=0, le=1, description="0.3 minor, 0.9 defines who somebody is")] = None,
@@ -125,14 +130,16 @@ def store_many(
 
 @TOOLS.tool("Recall", also_called="search find query lookup get retrieve ask read look_up")
 def recall(
-    query: Annotated[str, Field(description="What to look up, as a question or in a few words")],
+    query: Annotated[
+        str, Field(description="What to look up, as a question or in a few words", examples=["Where does Alice live?"])
+    ],
     limit: Annotated[int, Field(ge=1, le=50)] = 5,
     during: Annotated[str | None, Field(description="Only what was true in this time, such as 'May 2026'")] = None,
     tags: Tags = None,
     as_of: AsOf = None,
     reader: Annotated[Literal["small", "none"] | None, Field(description="'none' is faster and less exact")] = None,
     deadline: Annotated[float | None, Field(gt=0, le=3_600, description="Seconds it may take")] = None,
-    also: Annotated[list[str] | None, Field(description="More projects to search in the same list")] = None,
+    also: Annotated[list[str] | None, Field(description="More projects to search")] = None,
     max_tokens: MaxTokens = 1_000,
 ) -> Annotated[CallToolResult, Answer]:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
@@ -241,7 +248,7 @@ def forget(
     also_called="events changes log when versions",
 )
 def timeline(
-    about: Annotated[str, Field(description="A name, such as 'Alice', or the id of a memory")],
+    about: Annotated[str, Field(description="A name, such as 'Alice', or the id of a memory", examples=["Alice"])],
     since: Annotated[str | None, Field(description="Only what was learned from then on")] = None,
     until: Annotated[str | None, Field(description="Only what was learned before")] = None,
     limit: Annotated[int, Field(ge=1, le=500, description="How many of the last events")] = 50,

@@ -112,6 +112,10 @@ class MemoryServer(MCPServer[Any]):
             for tool in tools
         ]
 
+    async def _schema_of(self, name: str) -> dict[str, Any]:
+        """The declaration of the arguments of a tool."""
+        return next(tool.input_schema for tool in await super().list_tools() if tool.name == name)
+
     async def list_resources(self) -> list[Any]:
         """The resources, and the latest memories of the caller."""
         listed = await super().list_resources()
@@ -154,7 +158,7 @@ class MemoryServer(MCPServer[Any]):
             with using_grant(grant):
                 return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            message = message_of(spec, error)
+            message = message_of(spec, error, await self._schema_of(name), arguments)
             return error_result(message, tool_set.error_shape(message))
         finally:
             report_progress.reset(token)

@@ -36,7 +36,9 @@ def without_titles(schema: Any) -> Any:
 def _without_nulls(schema: dict[str, Any]) -> dict[str, Any]:
     made = dict(schema)
     for name, given in made.get("properties", {}).items():
-        field = {key: value for key, value in given.items() if not (key == "default" and value is None)}
+        # Examples are for the error after a call that was wrong.
+        left_out = ("examples", "default") if given.get("default") is None else ("examples",)
+        field = {key: value for key, value in given.items() if key not in left_out}
         choices = [choice for choice in field.get("anyOf", ()) if choice.get("type") != "null"]
         if len(choices) == 1:
             field = {key: value for key, value in field.items() if key != "anyOf"} | choices[0]

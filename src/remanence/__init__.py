@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from remanence.recall.checked_answer import CheckedSentence as CheckedSentence
     from remanence.recall.checked_answer import check as check
     from remanence.recall.memories_used import memories_used as memories_used
+    from remanence.recall.procedures import Procedure as Procedure
     from remanence.recall.profile import Profile as Profile
     from remanence.recall.receipts import Receipt as Receipt
     from remanence.remember.jobs import Job as Job
@@ -93,6 +94,7 @@ _NAMES = {
     "recall.answer": "Recall",
     "recall.checked_answer": "CheckedAnswer CheckedSentence check",
     "recall.memories_used": "memories_used",
+    "recall.procedures": "Procedure",
     "recall.profile": "Profile",
     "recall.receipts": "Receipt",
     "schema": "Change Entity Evidence Hit Link Memory Mention Relation Triple Turn Window",

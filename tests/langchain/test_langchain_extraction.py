@@ -164,7 +164,7 @@ def test_what_was_forgotten_on_the_way_is_not_brought_back(space: Space, finder:
     assert not any("4711" in text for text in texts(space))
 
 
-@pytest.mark.parametrize("option", ["extract", "reinforce"])
+@pytest.mark.parametrize("option", ["extract", "reinforce", "procedures"])
 def test_what_belongs_to_no_branch_is_refused_of_a_view_of_checkpoints(space: Space, option: str) -> None:
     """Facts and uses would be in every branch of the thread, so the two exclude each other."""
     view = CheckpointView(space, InMemorySaver())
@@ -175,7 +175,9 @@ def test_what_belongs_to_no_branch_is_refused_of_a_view_of_checkpoints(space: Sp
         RemanenceMiddleware(view, **{option: True})
 
 
-@pytest.mark.parametrize(("option", "said"), [("extract", "extract"), ("reinforce", "reinforce")])
+@pytest.mark.parametrize(
+    ("option", "said"), [("extract", "extract"), ("reinforce", "reinforce"), ("procedures", "recall what worked")]
+)
 def test_a_view_that_a_function_gives_is_refused_in_the_log(
     space: Space, option: str, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -19,6 +19,11 @@ from remanence.testing import FakeClock, HashingEmbedder
 from remanence_mcp import make_server
 
 DEFAULT = ["remember", "store_many", "recall", "recent", "update", "forget", "timeline", "profile", "explain"]
+ENTITY = {
+    "name": "<The name of the entity>",
+    "entityType": "<The type of the entity>",
+    "observations": ["<What is known about the entity, one fact each>"],
+}
 
 
 @pytest.fixture
@@ -167,6 +172,34 @@ async def test_time_is_asked_in_two_ways(space: remanence.Space, clock: FakeCloc
     assert every["left_out"] > 0
     assert "Lisbon" in who["text"]
     assert who["statements"][0]["memories"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "example"),
+    [
+        ("recall", {}, {"query": "Where does Alice live?"}),
+        ("recall", {"query": "Ana", "limit": "ten"}, {"query": "Ana", "limit": 5}),
+        ("recall", {"query": "Ana", "reader": "big"}, {"query": "Ana", "reader": "small"}),
+        ("recall", {"query": "Ana", "tags": 7}, {"query": "Ana", "tags": ["<Only memories with all of these tags>"]}),
+        ("recall", {"query": "x" * 2_000, "deadline": "soon"}, {"query": "Where does Alice live?", "deadline": 1}),
+        ("store_many", {}, {"texts": ["<Sentences, as for `remember`>"]}),
+        ("update", {}, {"memory_id": "<The id, as `recall` returned it>"}),
+        ("path", {"start": "Ana"}, {"start": "Ana", "end": "<end>"}),
+        ("create_entities", {"entities": [{}]}, {"entities": [ENTITY]}),
+    ],
+)
+async def test_the_error_after_a_wrong_call_has_an_example_that_is_right(
+    space: remanence.Space, tool: str, arguments: Any, example: dict[str, Any]
+) -> None:
+    """What was right in the call stays; the rest is made of the declaration of any tool."""
+    async with connected(space, tools=["graph", "path"]) as mcp:
+        error = (await mcp.fail(tool, **arguments)).structured_content
+        said = error.get("message") or error["error"]
+        assert said.endswith(f"Call it again with arguments such as {json.dumps(example, ensure_ascii=False)}.")
+        again = await mcp.client.call_tool(tool, example)
+        assert "Call it again" not in again.content[0].text
+        listed = await mcp.client.list_tools()
+    assert "examples" not in listed.model_dump_json()
 
 
 @pytest.mark.parametrize(

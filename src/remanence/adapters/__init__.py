@@ -33,7 +33,7 @@ from remanence.adapters.told import told_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.index.engine.in_thread import in_thread
 from remanence.recall.memories_used import memories_used
-from remanence.schema import DOCUMENT_FIELD, SELF, ErasureCertificate
+from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
 from remanence.space.for_prompt import (
     Keep,
     PromptMemories,
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DOCUMENT_FIELD",
+    "MAX_TASK_LENGTH",
     "MAX_TEXT_LENGTH",
     "RECALL_FILTERS",
     "SELF",

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, combinations
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.graph.graph_at_time import GraphAtTime
 from remanence.graph.pictures.layout import seeded_igraph, separate
+from remanence.index.position_cache import PositionCache
 
 _MAX_TOGETHER = 12
 """Of a memory that mentions more entities, such as a list, only the first are counted as mentioned together."""
@@ -69,8 +70,25 @@ class EntityMap:
     coordinates: tuple[tuple[float, float], ...] = ()
 
 
+class _Counts(NamedTuple):
+    """A map without text: the numbers of its entities with how many memories mention each, and the edges."""
+
+    mentions: dict[int, int]
+    edges: tuple[MapEdge, ...]
+    total: int
+
+
+_COUNTS: PositionCache[_Counts] = PositionCache()
+
+
 def build_entity_map(graph: GraphAtTime, limit: int) -> EntityMap:
     """The map of a graph, with at most `limit` entities: those that most memories and other entities refer to."""
+    counts = _COUNTS.get(graph.index, (graph.state, limit), lambda: _count(graph, limit))
+    nodes = [_node(graph, number, mentions) for number, mentions in counts.mentions.items()]
+    return EntityMap(tuple(node for node in nodes if node is not None), counts.edges, counts.total)
+
+
+def _count(graph: GraphAtTime, limit: int) -> _Counts:
     import igraph
 
     mentions, weights = Counter[int](), Counter[tuple[int, int]]()
@@ -82,14 +100,15 @@ def build_entity_map(graph: GraphAtTime, limit: int) -> EntityMap:
     numbers = graph.all_entities()
     degrees = igraph.Graph(1 + max((0, *numbers, *chain.from_iterable(weights))), list(weights)).degree()
     kept = sorted(numbers, key=lambda number: (-mentions[number] - degrees[number], number))[:limit]
-    nodes = {number: node for number in kept if (node := _node(graph, number, mentions[number])) is not None}
-    index_by_number = {number: place for place, number in enumerate(nodes)}
+    known = [number for number in kept if graph.entity(number) is not None]
+    index_by_number = {number: place for place, number in enumerate(known)}
     inside = [
         (pair, weight) for pair, weight in weights.items() if pair[0] in index_by_number and pair[1] in index_by_number
     ]
     inside.sort(key=lambda entity_and_degree: (-entity_and_degree[1], entity_and_degree[0]))
     edges = (MapEdge(index_by_number[one], index_by_number[other], weight) for (one, other), weight in inside)
-    return EntityMap(tuple(nodes.values()), tuple(edges)[: _EDGES_PER_NODE * len(nodes)], len(numbers))
+    strongest = tuple(edges)[: _EDGES_PER_NODE * len(known)]
+    return _Counts({number: mentions[number] for number in known}, strongest, len(numbers))
 
 
 def _node(graph: GraphAtTime, number: int, mentions: int) -> MapNode | None:

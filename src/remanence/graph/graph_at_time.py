@@ -7,9 +7,10 @@ holds from when it was learned. The mentions of an episode hold from its beginni
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import replace
 from datetime import datetime
+from hashlib import blake2b
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -133,12 +134,22 @@ class GraphAtTime:
 
     def stated_relations(self) -> Iterator[tuple[int, int]]:
         """The numbers of the two entities of each relation that was stated without a memory."""
+        for name, other in self._stated_names():
+            entity, related = self._entity_number(name), self._entity_number(other)
+            if entity < related:
+                yield entity, related
+
+    def _stated_names(self) -> Iterator[tuple[int, int]]:
+        """The two names of each relation that was stated without a memory."""
         relations = self.index.relations
         for name in relations.asserted_names(self.snapshot):
-            entity = self._entity_number(name)
             for other in relations.related_names(name, self.snapshot):
-                if entity < (related := self._entity_number(other.name)):
-                    yield entity, related
+                yield name, other.name
+
+    @property
+    def state(self) -> Hashable:
+        """What the entities, their mentions and stated relations depend on, at one position of the index."""
+        return self.snapshot.position, blake2b(self._rows.tobytes()).digest(), tuple(self._stated_names())
 
     def entity(self, number: int) -> Entity | None:
         """The entity with this number."""

@@ -19,6 +19,7 @@ contents.py          all of these at one ledger position: what happens when an e
 projection.py        loads them from the index file, brings them up to date from the ledger, saves and rebuilds them
 index.py             the projection with what readers and writers look up in it
 index_file.py        the file that an index is loaded from
+position_cache.py    what takes long to compute from an index, kept until the next ledger entry
 memory_cache.py      memories that were read lately; a read is run again if another process erases what it found
 engine/              one opened ledger with its indexes: locks, embedding, erasure, checks of arguments
 """

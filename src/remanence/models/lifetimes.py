@@ -101,8 +101,8 @@ def matters_of(vectors: Vector) -> list[Matter]:
 
 
 def matter_of_kind(kind: MemoryKind) -> Matter:
-    """What is known of a memory by its kind alone."""
-    return Matter("", _curves().kinds[kind])
+    """What is known of a memory by its kind alone. What was done for a task does not end."""
+    return Matter("", _curves().kinds.get(kind, 0.0))
 
 
 def expected_ends(matter: Matter, days: float) -> float:

@@ -172,6 +172,58 @@ def build_profile(
             return result
 
 
+@dataclass(frozen=True, slots=True)
+class ProfilePart:
+    """What is known of a profile so far: the lines of the latest memories.
+
+    Attributes:
+        statements: The lines that are known, by topic, as quotations.
+        prepared: How many memories were looked at by themselves. None is compared before all are prepared.
+        read: How many were compared with those told after them. The lines are about these.
+        wanted: How many of the latest memories were asked for.
+        total: How many a complete profile is made of.
+    """
+
+    statements: tuple[ProfileStatement, ...]
+    prepared: int
+    read: int
+    wanted: int
+    total: int
+
+
+@retry_if_erased
+def build_profile_part(
+    engine: Engine,
+    space: str,
+    position: Callable[[Index], int],
+    moment: datetime | None,
+    max_tokens: int,
+    *,
+    latest: int,
+    steps: int,
+) -> ProfilePart:
+    """The profile of the latest memories, as far as it is known after at most so many steps more. A step looks at one
+    memory, or reads two of them. What was read is kept, so that calls, whoever makes them, go on with each other's
+    work. Memories before the latest ones belong to it if they were read already."""
+    now = moment or engine.now()
+    with engine.open_index(space) as index:
+        kept = _KEPT.setdefault(index, _Kept())
+        with kept.lock:
+            found = kept.told.latest(index, position(index), now, count=latest, most=steps)
+            told = found.told
+            readings = _readings(kept, engine.reader, told, None, steps)
+            lines = _by_topic(kept, tuple(map(load_topics, TABLES)), told, _standing(told, readings))
+    read = found.wanted * len(readings) // len(told) if told else 0
+    is_empty = not told and found.judged == found.wanted
+    return ProfilePart(
+        tuple(_within_budget(lines, max_tokens)),
+        found.judged,
+        found.wanted if is_empty else read,
+        found.wanted,
+        found.total,
+    )
+
+
 def told_with_readings(
     index: Index, reader: Reader | None, position: int, now: datetime, progress: Progress | None
 ) -> tuple[list[Told], Sequence[Reading | None]]:
@@ -199,7 +251,7 @@ def _make_profile(
 ) -> Profile:
     told = kept.told.at(index, key.position, now)
     changes = [moment for each in told for moment in _moments(each.memory) if moment > now]
-    standing = _standing(kept, engine.reader, told, progress)
+    standing = _standing(told, _readings(kept, engine.reader, told, progress))
     lines = _within_budget(_by_topic(kept, key.tables, told, standing), key.max_tokens)
     statements = [] if key.quoted else _summarize(engine.extractor, lines, key.max_tokens)
     by = engine.extractor.name
@@ -212,13 +264,13 @@ def _moments(memory: Memory) -> Iterator[datetime]:
     yield from (moment for moment in (memory.expires_at, memory.valid.start, memory.valid.end) if moment is not None)
 
 
-def _standing(kept: _Kept, reader: Reader | None, told: Sequence[Told], progress: Progress | None) -> dict[Told, float]:
-    """What holds, with the probability that it does; all of it without a reader, or if it fails."""
+def _standing(told: Sequence[Told], readings: Sequence[Reading | None]) -> dict[Told, float]:
+    """What holds of the last memories, which have readings, with the probability that it does."""
     if not told:
         return {}
     newest = told[-1].at
     holding: dict[Told, float] = {}
-    for each, reading in zip(told, _readings(kept, reader, told, progress), strict=True):
+    for each, reading in zip(told[len(told) - len(readings) :], readings, strict=True):
         ended = ended_probability(each, reading or Reading(), newest)
         if reading is None or ended < _MAX_ENDED:
             holding[each] = 1 - ended
@@ -226,13 +278,14 @@ def _standing(kept: _Kept, reader: Reader | None, told: Sequence[Told], progress
 
 
 def _readings(
-    kept: _Kept, reader: Reader | None, told: Sequence[Told], progress: Progress | None
+    kept: _Kept, reader: Reader | None, told: Sequence[Told], progress: Progress | None, most: int | None = None
 ) -> Sequence[Reading | None]:
-    """What the reader says of each memory; None for each without a reader, or if it fails."""
+    """What the reader says of each memory, with `most` of the last ones; None for each without a reader, or if it
+    fails."""
     kept.reader_failed = False
     if reader is not None:
         try:
-            return kept.pairs.read(reader, told, progress)
+            return kept.pairs.read(reader, told, progress, most)
         except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
             kept.reader_failed = True
             name = type(error).__name__

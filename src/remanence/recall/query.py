@@ -15,7 +15,7 @@ from remanence.index.engine.row_filter import filter_mask
 from remanence.index.index import Index
 from remanence.recall.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.recall.receipts import RecallRequest
-from remanence.schema import ASSISTANT, SELF, Query, Snapshot, Window
+from remanence.schema import ASSISTANT, PROCEDURE, SELF, Query, Snapshot, Window
 from remanence.text.lexicon.languages import language_of
 from remanence.text.text import split_words, stems, tokens
 
@@ -123,7 +123,7 @@ def build_context(
 
 
 def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *, history: bool) -> NDArray[np.bool_]:
-    """The rows that may be returned; with `history`, superseded rows too."""
+    """The rows that may be returned; with `history`, superseded rows too. Procedures only for who asks for them."""
     rows = index.catalog.valid_mask(
         index.catalog.visible_mask(request.position),
         request.position,
@@ -133,6 +133,8 @@ def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *,
     )
     if not history and (superseded := index.links.superseded_mask(snapshot)).any():
         rows &= index.fields.document_mask | ~index.catalog.rows_of_memories(superseded)
+    if request.kinds is None:
+        rows &= ~index.catalog.attributes.mask_with_kinds_and_tags((PROCEDURE,), None)
     return filter_mask(request, index, rows, request.position)
 
 

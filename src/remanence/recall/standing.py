@@ -67,12 +67,23 @@ class PairReader:
         self._nearest = NearestEarlier(_NEAR)
         self._pairs: dict[tuple[str, Key, Key], _Pair] = {}
 
-    def read(self, reader: Reader, told: Sequence[Told], progress: Progress | None = None) -> list[Reading]:
-        """What the reader says of each memory; `told` is in the order told."""
+    def read(
+        self, reader: Reader, told: Sequence[Told], progress: Progress | None = None, most: int | None = None
+    ) -> list[Reading]:
+        """What the reader says of each memory; `told` is in the order told.
+
+        Memories are read from the latest one back, as a memory is known once all later ones are. With `most`, no
+        memory is begun after so many new readings: the answer is then about the latest memories only.
+        """
         of_each: list[list[_Pair]] = [[] for _ in told]
         used: dict[tuple[str, Key, Key], _Pair] = {}
-        for place, earlier in enumerate(self._nearest.of(told)):
-            for number in earlier:
+        nearest = self._nearest.of(told)
+        first, before = 0, len(self._pairs)
+        for place in reversed(range(len(told))):
+            if most is not None and len(self._pairs) - before >= most:
+                first = place
+                break
+            for number in nearest[place]:
                 key = (reader.fingerprint, told[number].key, told[place].key)
                 pair = self._pairs.get(key)
                 if pair is None:
@@ -80,10 +91,10 @@ class PairReader:
                 used[key] = pair
                 of_each[number].append(pair)
             if progress is not None:
-                progress(place + 1, len(told))
-        if len(self._pairs) > _MAX_CACHED:
+                progress(len(told) - place, len(told))
+        if not first and len(self._pairs) > _MAX_CACHED:
             self._pairs = used
-        return [_together(pairs) if pairs else _ALONE for pairs in of_each]
+        return [_together(pairs) if pairs else _ALONE for pairs in of_each[first:]]
 
 
 def _together(pairs: Sequence[_Pair]) -> Reading:

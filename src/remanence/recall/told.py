@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from remanence.models.reader_input import BEFORE_WORDS
 from remanence.models.turn_classes import class_probabilities
 from remanence.recall.hits import turns_before
 from remanence.recall.validity.superseded import unsuperseded_mask
-from remanence.schema import ASSISTANT, PLAN_TAG, RULES
+from remanence.schema import ASSISTANT, PLAN_TAG, PROCEDURE, RULES
 from remanence.text.repetition import same_time, statement_of
 from remanence.text.text import last_words
 
@@ -92,6 +92,17 @@ class Told:
         return repr(statement_of(self.memory))
 
 
+class LatestTold(NamedTuple):
+    """The latest memories that may be stated."""
+
+    told: list[Told]
+    """In the order told; empty until all that are wanted have been judged."""
+    judged: int
+    wanted: int
+    total: int
+    """How many there are of any age, of those that a profile looks at."""
+
+
 class ToldMemories:
     """The memories of an index that may be stated, with what was judged of each."""
 
@@ -100,24 +111,50 @@ class ToldMemories:
 
     def at(self, index: Index, position: int, now: datetime) -> list[Told]:
         """Those at a position, in the order told."""
+        pairs = self._pairs(index, position, now)
+        self._judge(pairs)
+        return self._told(pairs)
+
+    def latest(self, index: Index, position: int, now: datetime, *, count: int, most: int) -> LatestTold:
+        """The latest `count` of those at a position, and more only if they were judged before. At most `most` are
+        judged now, the latest ones first; until all are, none is returned."""
+        pairs = self._pairs(index, position, now)
+        known = next((number for number, pair in enumerate(reversed(pairs)) if not self._knows(*pair)), len(pairs))
+        wanted = max(min(count, len(pairs)), known)
+        part = pairs[len(pairs) - wanted :]
+        new = [pair for pair in reversed(part) if not self._knows(*pair)]
+        self._judge(new[:most])
+        # Counted again: what was known before may have been cleared.
+        unknown = sum(not self._knows(*pair) for pair in part)
+        return LatestTold([] if unknown else self._told(part), wanted - unknown, wanted, len(pairs))
+
+    def _pairs(self, index: Index, position: int, now: datetime) -> list[tuple[Memory, str]]:
+        """The memories that may be stated, each with the turn before it, by when they happened."""
         with index.lock:
             rows = _current_rows(index, position, now)
             left_out = _extracted(index)
             memories = zip(rows, index.memories(rows), strict=True)
             stated = [pair for pair in memories if _may_be_stated(pair[1], now) and pair[1].id not in left_out]
             contexts = turns_before(index, [row for row, _ in stated], position)
-        told = self._judged([(memory, context) for (_, memory), context in zip(stated, contexts, strict=True)])
-        told.sort(key=lambda each: each.at)
+        return [(memory, context) for (_, memory), context in zip(stated, contexts, strict=True)]
+
+    def _told(self, pairs: Sequence[tuple[Memory, str]]) -> list[Told]:
+        """What these tell, in the order told; each has been judged."""
+        told = sorted((self._known[memory.id] for memory, _ in pairs), key=lambda each: each.at)
         return [each for each in _told_last(told) if each.tells_something]
 
-    def _judged(self, pairs: Sequence[tuple[Memory, str]]) -> list[Told]:
-        if len(self._known) > _MAX_CACHED:
+    def _knows(self, memory: Memory, context: str) -> bool:
+        known = self._known.get(memory.id)
+        return known is not None and known.context == context and (known.memory is memory or known.memory == memory)
+
+    def _judge(self, pairs: Sequence[tuple[Memory, str]]) -> None:
+        new = [pair for pair in pairs if not self._knows(*pair)]
+        if len(self._known) + len(new) > _MAX_CACHED:
             self._known.clear()
-        new = [pair for pair in pairs if not _is_same(self._known.get(pair[0].id), *pair)]
+            new = list(pairs)
         texts = [f"{last_words(context, BEFORE_WORDS)} {memory.text}".strip() for memory, context in new]
         for (memory, context), vector in zip(new, sentence_embedder().embed(texts) if texts else (), strict=True):
             self._known[memory.id] = Told(memory, context, vector)
-        return [self._known[memory.id] for memory, _ in pairs]
 
 
 def rounded(vectors: Vector) -> Vector:
@@ -129,10 +166,6 @@ def rounded(vectors: Vector) -> Vector:
 def log_odds(probability: float) -> float:
     """The log of the odds, held within bounds."""
     return math.log((probability + 0.01) / (1.01 - probability))
-
-
-def _is_same(known: Told | None, memory: Memory, context: str) -> bool:
-    return known is not None and known.context == context and (known.memory is memory or known.memory == memory)
 
 
 def _current_rows(index: Index, position: int, now: datetime) -> list[int]:
@@ -161,6 +194,8 @@ def _extracted(index: Index) -> set[str]:
 
 
 def _may_be_stated(memory: Memory, now: datetime) -> bool:
+    if memory.kind == PROCEDURE:
+        return False
     if memory.turn is not None:
         return memory.turn.speaker != ASSISTANT
     # An event of the past happened; a plan of the past is no plan any more.

@@ -221,7 +221,7 @@ def redact_draft(draft: AddOptions, redactor: Redactor) -> AddOptions:
     """A memory as given, without the secrets in its text, source, metadata, tags, names and claims."""
     counts: Counter[str] = Counter()
     text = _redact_text(draft.text, redactor, counts)
-    meta = _redact_value(draft.meta, redactor, counts)
+    meta = redact_value(draft.meta, redactor, counts)
     update: dict[str, Any] = {
         "text": text,
         "source": None if draft.source is None else _redact_text(draft.source, redactor, counts),
@@ -237,7 +237,7 @@ def redact_draft(draft: AddOptions, redactor: Redactor) -> AddOptions:
 def redact_turn(turn: TurnOptions, redactor: Redactor) -> TurnOptions:
     """A chat turn as given, without its secrets."""
     counts: Counter[str] = Counter()
-    content, meta = _redact_text(turn.content, redactor, counts), _redact_value(turn.meta, redactor, counts)
+    content, meta = _redact_text(turn.content, redactor, counts), redact_value(turn.meta, redactor, counts)
     tags = tuple(_redact_text(tag, redactor, counts) for tag in turn.tags)
     before = None if turn.before is None else _redact_text(turn.before, redactor, counts)
     update = {"content": content, "before": before, "tags": tags, "meta": _with_counts(meta, counts)}
@@ -248,17 +248,32 @@ def _with_counts(meta: dict[str, Any], counts: Counter[str]) -> dict[str, Any]:
     return {**meta, REDACTED_FIELD: dict(counts)} if counts else meta
 
 
-def _redact_value(value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
-    """A JSON value with every text in it redacted, the names of fields too."""
+def redact_value(value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
+    """A JSON value without the secrets in it: in texts, in the names of fields, and in values that a name marks as
+    secret, as in {"password": "hunter2"}."""
     if isinstance(value, str):
         return _redact_text(value, redactor, counts)
     if isinstance(value, list):
-        return [_redact_value(item, redactor, counts) for item in value]
+        return [redact_value(item, redactor, counts) for item in value]
     if isinstance(value, dict):
         return {
-            _redact_text(name, redactor, counts): _redact_value(item, redactor, counts) for name, item in value.items()
+            _redact_text(name, redactor, counts): _redact_field(name, item, redactor, counts)
+            for name, item in value.items()
         }
     return value
+
+
+def _redact_field(name: str, value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
+    """The value of a field, without secrets; if only its name says that it is one, without the value."""
+    found, marked = Counter[str](), Counter[str]()
+    redacted = redact_value(value, redactor, found)
+    if not found and isinstance(value, str | int | float) and not isinstance(value, bool):
+        _redact_text(f"{name}={value}", redactor, found)
+        _redact_text(name, redactor, marked)
+        found -= marked
+        redacted = f"[redacted {next(iter(found))}]" if found else value
+    counts.update(found)
+    return redacted
 
 
 def _redact_text(text: str, redactor: Redactor, counts: Counter[str]) -> str:

@@ -11,8 +11,12 @@ from typing import Any, Literal, get_args
 from remanence.schema.display import html_table
 from remanence.schema.windows import ANY_TIME, EPOCH, Window, format_moment
 
-MemoryKind = Literal["episode", "semantic", "viewpoint"]
+MemoryKind = Literal["episode", "semantic", "viewpoint", "procedure"]
 MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
+PROCEDURE: MemoryKind = "procedure"
+"""The kind of what was done for a task (`space.procedures`). It is no fact: only who asks for this kind is given it."""
+MAX_TASK_LENGTH = 2_000
+"""The most characters of the task of a procedure. A longer text does not name something that is done again."""
 LinkKind = Literal["related_to", "supersedes", "contradicts", "derived_from", "extends", "supports", "causes"]
 LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
 SELF = "me"
@@ -320,7 +324,7 @@ class Memory:
         space: The full name of its space.
         text: The text.
         key: The name that the caller gave it.
-        kind: "episode", "semantic" or "viewpoint".
+        kind: "episode", "semantic" or "viewpoint"; "procedure" for what was done for a task.
         valid: When it is true or happened.
         recorded_at: When its first version was recorded.
         revised_at: When this version was recorded.

@@ -25,6 +25,7 @@ from remanence.space.facets.entity_facet import Entities, EntitiesView
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.graph_view import GraphView
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures, ProceduresView
 from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
@@ -46,6 +47,7 @@ _FACETS: dict[str, tuple[str, type, type]] = {
     "audit": ("admin", AuditView, Audit),
     "admin": ("admin", AdminView, Admin),
     "jobs": ("memory", object, Jobs),
+    "procedures": ("procedure", ProceduresView, Procedures),
     "proposals": ("proposal", object, Proposals),
     "upkeep": ("upkeep", object, Upkeep),
 }

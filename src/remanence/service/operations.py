@@ -11,6 +11,7 @@ from remanence.service.endpoints import (  # noqa: F401
     map_operations,
     memory_operations,
     playground_operations,
+    procedure_operations,
     proposal_operations,
     upkeep_operations,
 )

@@ -24,6 +24,7 @@ from remanence.service.docstrings import first_paragraph, item_descriptions
 
 Name = Annotated[str, Field(min_length=1, max_length=512)]
 PageSize = Annotated[int, Field(ge=1, le=1_000)]
+MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 MAX_ITEMS = 100_000
 """The most items of a list in a request. One for each few bytes of a body would need memory for millions of them."""
 _MAX_FIELDS = 1_000

@@ -189,8 +189,7 @@ class Space(MemoryRevision):
             ...     [memory.tags for memory in added]
             [(), ('sport',)]
         """
-        show = progress_bar(progress, "remembering")
-        engine, now = self._engine, self._engine.now()
+        show, engine, now = progress_bar(progress, "remembering"), self._engine, self._engine.now()
         checked_rows, drafts = _rows(rows, "texts or dicts"), list[AddOptions]()
         try:
             for row in checked_rows:

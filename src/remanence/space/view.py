@@ -96,7 +96,8 @@ class View(PromptView):
             during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
             history: Whether to include memories that were replaced or have expired, labelled. "auto"
                 includes them when the question is about the past.
-            kinds: Only memories of these kinds: "episode", "semantic", "viewpoint".
+            kinds: Only memories of these kinds: "episode", "semantic", "viewpoint", "procedure". Left out: all but
+                procedures (`space.procedures`).
             tags: Only memories with all of these tags.
             source: Only what comes from this source, or one of several.
             speaker: Only what this person said or saw, or one of several.

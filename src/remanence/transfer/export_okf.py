@@ -22,8 +22,14 @@ from remanence.transfer.overview import ListedStatus
 OKF_VERSION = "0.2"
 EXPORTED: tuple[ListedStatus, ...] = ("current", "superseded", "expired")
 """The status of the memories that are written; all but the current ones are deprecated."""
-_TYPES = {"episode": "Episode", "semantic": "Fact", "viewpoint": "Viewpoint"}
-_FOLDERS = {"Episode": "episodes", "Fact": "facts", "Viewpoint": "viewpoints", "Chat Turn": "turns"}
+_TYPES = {"episode": "Episode", "semantic": "Fact", "viewpoint": "Viewpoint", "procedure": "Procedure"}
+_FOLDERS = {
+    "Episode": "episodes",
+    "Fact": "facts",
+    "Viewpoint": "viewpoints",
+    "Procedure": "procedures",
+    "Chat Turn": "turns",
+}
 _TITLE_LENGTH = 80
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 

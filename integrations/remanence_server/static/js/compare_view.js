@@ -2,6 +2,7 @@
 
 import { h, replace } from "./dom.js";
 import { ask, readNow } from "./api.js";
+import { STATUS_NAMES } from "./filters.js";
 import { signalName } from "./memory_item.js";
 import { announce, showError } from "./notices.js";
 import { go, to, withParameters } from "./router.js";
@@ -47,9 +48,13 @@ async function dates(body, { from, until }, signal) {
   replace(body, h("form", { class: "filter-bar", on: { submit } },
     h("label", {}, h("span", {}, "From the end of"), h("input", { type: "date", name: "from", value: start, required: true })),
     h("label", {}, h("span", {}, "to the end of"), h("input", { type: "date", name: "until", value: end, required: true })), h("button", { class: "primary" }, "What changed")), result);
-  const changed = await readNow("/diff", { since: endOf(start), ...(end < today && { until: endOf(end) }) }, signal).catch((error) => showError(result, error));
-  if (!changed) return;
-  const groups = GROUPS.filter(([name]) => changed[name].length).map(([name, label]) => group(name, label, changed[name]));
+  const found = await Promise.all([
+    readNow("/diff", { since: endOf(start), ...(end < today && { until: endOf(end) }) }, signal), readNow("/quarantines", {}, signal),
+  ]).catch((error) => showError(result, error));
+  if (!found) return;
+  const [changed, quarantines] = found;
+  const held = new Set(quarantines.items.filter((each) => !each.released).flatMap((each) => each.memories.map(({ id }) => id)));
+  const groups = GROUPS.filter(([name]) => changed[name].length).map(([name, label]) => group(name, label, changed[name], held));
   const claims = [["related", "New relations"], ["invalidated", "Ended relations"]].filter(([name]) => (changed[name].relations ?? changed[name]).length);
   const nothing = !groups.length && !claims.length && !changed.erased.length && !changed.entity_events.length;
   replace(result,
@@ -68,10 +73,12 @@ function summary(changed) {
   return [...parts, changed.erased.length && `${changed.erased.length} erased`].filter(Boolean).join(", ");
 }
 
-function group(name, label, memories) {
+function group(name, label, memories, held) {
+  const entry = (memory) => h("li", {}, h("a", { href: withParameters({ memory: memory.id, entity: null }), "data-item": memory.id }, data(memory.text)),
+    h("span", { class: "faint" }, ` ${moment(name === "learned" ? memory.recorded_at : memory.revised_at)}`), held.has(memory.id) && h("span", { class: "badge" }, ` ${STATUS_NAMES.quarantined}`));
   return h("section", { class: `change ${name}` }, h("h2", {}, label, h("span", { class: "faint" }, ` ${memories.length.toLocaleString("en")}`)),
-    h("ul", { class: "plain-list" }, memories.slice(0, SHOWN).map((memory) => h("li", {}, h("a", { href: withParameters({ memory: memory.id, entity: null }), "data-item": memory.id }, data(memory.text)), h("span", { class: "faint" }, ` ${moment(name === "learned" ? memory.recorded_at : memory.revised_at)}`)))),
-    memories.length > SHOWN && h("details", {}, h("summary", {}, `${(memories.length - SHOWN).toLocaleString("en")} more`), h("ul", { class: "plain-list" }, memories.slice(SHOWN, 500).map((memory) => h("li", {}, h("a", { href: withParameters({ memory: memory.id, entity: null }) }, data(memory.text)))))));
+    h("ul", { class: "plain-list" }, memories.slice(0, SHOWN).map(entry)),
+    memories.length > SHOWN && h("details", {}, h("summary", {}, `${(memories.length - SHOWN).toLocaleString("en")} more`), h("ul", { class: "plain-list" }, memories.slice(SHOWN, 500).map(entry))));
 }
 
 function relations(label, items) {

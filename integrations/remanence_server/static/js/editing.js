@@ -10,7 +10,7 @@ import { go, parse, withParameters } from "./router.js";
 import { state } from "./state.js";
 import { count, data, shorten } from "./text.js";
 
-const KINDS = [["", "As the text says"], ["semantic", "A fact"], ["episode", "Something that happened"], ["viewpoint", "A viewpoint"]];
+const KINDS = [["", "As the text says"], ["semantic", "A fact"], ["episode", "Something that happened"], ["viewpoint", "A viewpoint"], ["procedure", "What was done for a task"]];
 const PREVIEW_WAIT = 450;
 const some = (number) => count(number, "memory", "memories");
 

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { go, withParameters } from "./router.js";
 import { capital, data } from "./text.js";
 
-const KINDS = { episode: "events", semantic: "facts", viewpoint: "viewpoints" };
+const KINDS = { episode: "events", semantic: "facts", viewpoint: "viewpoints", procedure: "procedures" };
 export const kindName = (kind) => ({ episode: "event", semantic: "fact", viewpoint: "viewpoint" })[kind] ?? kind;
 const TRUST = [["full", "Fully trusted"], ["less", "Less trusted"]];
 const CONFLICT = [["yes", "In conflict"], ["no", "Not in conflict"]];

@@ -11,13 +11,15 @@ import { capital, count, data, day } from "./text.js";
 import { weekChart } from "./week_chart.js";
 
 const PROFILE_TOKENS = 400;
+const PROFILE_LATEST = 300; // memories that one visit reads: some seconds of the server, for what was told last
+const PROFILE_STEPS = 60; // of one request: about a second
 const HIDDEN = ["quarantined", "forgotten", "archived"];
 
 export async function renderOverview(main, route, signal) {
   const parts = {};
   const part = (id, load) => {
     parts[id] = load;
-    return h("div", { id: `part-${id}` }, h("div", { class: "loading" }), id === "profile" && h("p", { class: "faint slow-note" }, "Reading what is true now. The first time, this takes a while for many memories."));
+    return h("div", { id: `part-${id}` }, h("div", { class: "loading" }));
   };
   const field = h("input", { type: "search", placeholder: "Ask this memory…", "aria-label": "Question", autocomplete: "off", spellcheck: "false" });
   const submit = (event) => {
@@ -31,7 +33,8 @@ export async function renderOverview(main, route, signal) {
   await Promise.all(Object.entries(parts).map(async ([id, load]) => {
     const element = find(`#part-${id}`, main);
     try {
-      replace(element, await load(signal));
+      const shown = await load(signal, element);
+      if (shown !== undefined) replace(element, shown);
     } catch (error) {
       showError(element, error);
     }
@@ -65,19 +68,42 @@ async function waiting(signal) {
   return h("section", { "aria-labelledby": "waiting-title" }, h("h2", { id: "waiting-title", class: "eyebrow-title" }, "Waiting for you"), h("ul", { class: "waiting" }, rows));
 }
 
-async function profile(signal) {
-  const found = await read("/profile", { max_tokens: PROFILE_TOKENS }, signal);
-  if (!found.statements.length) return null;
+/** The profile, a few memories at a time: the lines as they are known, and how far it is. */
+async function profile(signal, element, latest = PROFILE_LATEST) {
+  const lines = h("dl", { class: "profile-lines" });
+  const note = h("p", { class: "faint profile-note", role: "status" }, "Reading the latest memories…");
+  replace(element, h("section", { "aria-labelledby": "profile-title", "aria-busy": "true" },
+    h("h2", { id: "profile-title", class: "eyebrow-title" }, "What is true now, in the words in which it was told"), lines, note));
+  for (let known = 0; ;) {
+    const found = await read("/profile/part", { max_tokens: PROFILE_TOKENS, latest, steps: PROFILE_STEPS }, signal);
+    if (found.read >= known && found.statements.length) replace(lines, profileLines(found.statements));
+    known = Math.max(known, found.read);
+    if (found.read === found.wanted) {
+      if (!found.statements.length) return null;
+      element.firstChild.removeAttribute("aria-busy");
+      replace(note, found.wanted < found.total && readAll(found, () => profile(signal, element, found.total).catch((error) => showError(element, error))));
+      return undefined;
+    }
+    // A memory is looked at by itself first, then beside those that were told later.
+    const done = Math.floor((found.prepared + found.read) / 2);
+    replace(note, `Reading ${done.toLocaleString("en")} of ${found.wanted.toLocaleString("en")}…`);
+  }
+}
+
+function readAll({ wanted, total }, action) {
+  return [`From the ${wanted.toLocaleString("en")} memories that were told last. `,
+    h("button", { type: "button", on: { click: action } }, `Read ${total.toLocaleString("en")}`)];
+}
+
+function profileLines(found) {
   const topics = new Map();
-  for (const each of found.statements) topics.set(each.topic, [...(topics.get(each.topic) ?? []), each]);
-  return h("section", { "aria-labelledby": "profile-title" },
-    h("h2", { id: "profile-title", class: "eyebrow-title" }, "What is true now, in the words in which it was told"),
-    h("dl", { class: "profile-lines" }, [...topics].map(([topic, statements]) => [
-      h("dt", {}, capital(topic || "in short")),
-      statements.map((each) => h("dd", {},
-        each.context && h("span", { class: "faint" }, "after “", data(each.context), "” "),
-        h("a", { href: each.memories.length ? withParameters({ memory: each.memories[0] }) : "#" }, quotation(each)),
-        each.since && h("time", { datetime: each.since }, day(each.since))))])));
+  for (const each of found) topics.set(each.topic, [...(topics.get(each.topic) ?? []), each]);
+  return [...topics].map(([topic, statements]) => [
+    h("dt", {}, capital(topic)),
+    statements.map((each) => h("dd", {},
+      each.context && h("span", { class: "faint" }, "after “", data(each.context), "” "),
+      h("a", { href: withParameters({ memory: each.memories[0] }) }, quotation(each)),
+      each.since && h("time", { datetime: each.since }, day(each.since))))]);
 }
 
 /** The words of a statement without the day at their end, which stands beside them. */

@@ -33,7 +33,7 @@ export async function renderReview(main, route, signal) {
 }
 
 function part(id, title, lede, load) {
-  const body = h("div", {}, h("div", { class: "loading" }));
+  const body = h("div", {}, h("div", { class: "loading" }), id === "merges" && h("p", { class: "faint slow-note" }, "Comparing the names. After something new was learned, this takes some seconds for many entities; the rest of the page does not wait for it."));
   const element = h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), h("p", { class: "faint" }, lede), body);
   return { element, body, load };
 }

@@ -28,7 +28,7 @@ export async function renderTry(main, route, signal) {
       h("details", { class: "talk-settings" }, h("summary", {}, "Settings"), h("div", { class: "filter-bar" },
       option("limit", "Quote at most", limit, ["3", "8", "20"].map((each) => [each, `${each} memories`])),
       option("tokens", "Tokens at most", tokens, [["250", "250"], ["1000", "1,000"], ["4000", "4,000"]]),
-      option("kind", "Only", kind, [["", "all kinds"], ["semantic", "facts"], ["episode", "events"], ["viewpoint", "viewpoints"]]))),
+      option("kind", "Only", kind, [["", "all kinds"], ["semantic", "facts"], ["episode", "events"], ["viewpoint", "viewpoints"], ["procedure", "procedures"]]))),
       h("span", { class: "talk-buttons" },
         h("button", { type: "button", class: "quiet", on: { click: () => clear(talk) } }, "New conversation"), h("button", { class: "primary" }, "Send"))));
   const send = async (event) => {

@@ -5,7 +5,7 @@ import { kindName } from "./filters.js";
 import { to } from "./router.js";
 import { count, day } from "./text.js";
 
-const KINDS = ["semantic", "episode", "viewpoint"];
+const KINDS = ["semantic", "episode", "viewpoint", "procedure"];
 const WEEK = 7 * 86400000;
 const WIDTH = 720;
 const HEIGHT = 150;

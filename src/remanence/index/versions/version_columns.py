@@ -165,6 +165,10 @@ class RowAttributes(SavedPart):
         """The kind of each row, as its place in MEMORY_KINDS."""
         return self._kind.values[rows]
 
+    def kind_of(self, row: int) -> str:
+        """The kind of one row."""
+        return MEMORY_KINDS[int(self._kind.values[row])]
+
     def count_kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
         counts = np.bincount(self._kind.values[rows], minlength=len(MEMORY_KINDS)).tolist()
         return {kind: count for kind, count in zip(MEMORY_KINDS, counts, strict=True) if count}

@@ -33,7 +33,7 @@ from remanence.models.lifetimes import (
     survival,
 )
 from remanence.recall.validity.superseded import isolated_mask, replacement_row, unsuperseded_mask
-from remanence.schema import Hit, Memory, Snapshot
+from remanence.schema import PROCEDURE, Hit, Memory, Snapshot
 from remanence.text.text import text_hash
 
 _MAX_COUNTED = 500
@@ -74,12 +74,13 @@ def with_lifetimes(index: Index, hits: Sequence[Hit], snapshot: Snapshot) -> tup
 
 
 def holding(memories: Sequence[Memory], index: Index, snapshot: Snapshot) -> list[float]:
-    """The probability that what is not closed holds at the moment of a snapshot."""
+    """The probability that what is not closed holds at the moment of a snapshot. What was done for a task stays
+    true."""
     if not memories:
         return []
     paces, now = paces_at(index, snapshot), snapshot.now
     return [
-        survival(matter, _days(began(memory), now), paces.of(matter.topic))
+        1.0 if memory.kind == PROCEDURE else survival(matter, _days(began(memory), now), paces.of(matter.topic))
         for memory, matter in zip(memories, matters(index, memories), strict=True)
     ]
 
@@ -130,7 +131,8 @@ def _count(index: Index, snapshot: Snapshot) -> Paces:
 
 def _watched(index: Index, snapshot: Snapshot) -> Iterator[tuple[Memory, float, bool]]:
     """The memories that could be closed, each with the days for which it held, and whether it ended."""
-    rows = np.flatnonzero(index.catalog.visible_mask(snapshot.position) & ~index.fields.document_mask)
+    procedures = index.catalog.attributes.mask_with_kinds_and_tags((PROCEDURE,), None)
+    rows = np.flatnonzero(index.catalog.visible_mask(snapshot.position) & ~index.fields.document_mask & ~procedures)
     rows = rows[~index.catalog.erased_mask(rows)]
     rows = rows[~isolated_mask(index, rows) | ~index.catalog.active_mask(rows, snapshot.position)][-_MAX_COUNTED:]
     if not len(rows):

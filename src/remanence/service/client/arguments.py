@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar, cast
 from pydantic import ValidationError
 
 from remanence.errors import InvalidInput, NotFound
+from remanence.recall.procedures import Step
 from remanence.schema import Alias, Memory, Mention, Triple, Window
 from remanence.service.operations import OPERATION_OF, Operation
 from remanence.service.requests import Request, has_id
@@ -40,6 +41,8 @@ def to_json(value: Any) -> Any:
         return [value.name, value.kind]
     if isinstance(value, Triple):
         return [value.subject, value.predicate, value.object]
+    if isinstance(value, Step):
+        return {"tool": value.tool, "args": to_json(value.args)}
     if isinstance(value, Alias):
         return {"name": value.name, "valid_from": to_json(value.valid.start), "valid_until": to_json(value.valid.end)}
     if isinstance(value, Mapping):

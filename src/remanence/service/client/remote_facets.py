@@ -37,6 +37,7 @@ from remanence.space.facets.entity_facet import Entities, EntitiesView, EntityPa
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.graph_view import GraphView
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures, ProceduresView
 from remanence.space.facets.proposal_facet import Proposals
 from remanence.transfer.imports.importing import ImportReport
 from remanence.transfer.overview import ListedStatus
@@ -191,6 +192,16 @@ class RemoteJobs(RemoteFacet):
     def run_due(self) -> int:
         """Nothing: the server does its jobs itself."""
         return 0
+
+
+@like(ProceduresView)
+class RemoteProceduresView(RemoteFacet):
+    """What worked for tasks, in a remote space at the moment of one view."""
+
+
+@like(Procedures)
+class RemoteProcedures(RemoteProceduresView):
+    """What worked for tasks, in a remote space as it is now."""
 
 
 @like(Proposals)

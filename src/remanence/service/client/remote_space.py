@@ -32,6 +32,8 @@ from remanence.service.client.remote_facets import (
     RemoteGraphView,
     RemoteJob,
     RemoteJobs,
+    RemoteProcedures,
+    RemoteProceduresView,
     RemoteProposals,
 )
 from remanence.service.client.remote_upkeep import RemoteUpkeep
@@ -75,6 +77,7 @@ else:
     graph=RemoteGraphView,
     audit=RemoteAuditView,
     admin=RemoteAdminView,
+    procedures=RemoteProceduresView,
 )
 class RemoteViewBase(_View):
     """Reading a space of a server, now or as of a moment."""
@@ -173,6 +176,7 @@ class RemoteView(RemoteViewBase):
     audit=RemoteAudit,
     admin=RemoteAdmin,
     jobs=RemoteJobs,
+    procedures=RemoteProcedures,
     proposals=RemoteProposals,
     upkeep=RemoteUpkeep,
 )

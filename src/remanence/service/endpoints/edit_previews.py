@@ -167,7 +167,11 @@ def _window(window: Window) -> str:
 
 
 def _kind(kind: str) -> str:
-    return {"episode": "something that happened", "viewpoint": "a viewpoint"}.get(kind, "a fact")
+    return {
+        "episode": "something that happened",
+        "viewpoint": "a viewpoint",
+        "procedure": "what was done for a task",
+    }.get(kind, "a fact")
 
 
 def _quote(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from remanence.errors import NotFound
+from remanence.index.position_cache import PositionCache
 from remanence.schema import Entity
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import CountedPage, make_cursor, read_cursor
@@ -77,6 +78,15 @@ def propose(view: View, name: Name, limit: Annotated[int, Field(ge=1, le=100)] =
 @operation("GET", "/entities/proposals", slow=True)
 def merge_proposals(view: View, limit: Annotated[int, Field(ge=1, le=1_000)] = 50) -> list[MergeProposal]:
     """List pairs of entities with similar names, for a person to check and merge; of many, those mentioned most."""
+    with view._engine.open_index(view.name) as index:
+        position = view._position(index)
+    return _PROPOSALS.get(index, position, lambda: _all_proposals(view))[:limit]
+
+
+_PROPOSALS: PositionCache[list[MergeProposal]] = PositionCache()
+
+
+def _all_proposals(view: View) -> list[MergeProposal]:
     pairs: dict[frozenset[str], MergeProposal] = {}
     for entity in view.graph.entity_map(limit=_COMPARED).nodes:
         for candidate in view.entities.find_similar(entity.name, _SIMILAR):
@@ -86,7 +96,7 @@ def merge_proposals(view: View, limit: Annotated[int, Field(ge=1, le=1_000)] = 5
                     entity.id, entity.name, other.id, other.name, candidate.score, candidate.reason
                 )
                 pairs.setdefault(frozenset((entity.id, other.id)), proposal)
-    return sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))[:limit]
+    return sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))
 
 
 @operation("GET", "/entities/{id}", method=EntitiesView.get)

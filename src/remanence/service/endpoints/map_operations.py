@@ -9,9 +9,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from remanence.recall.profile import ProfilePart, build_profile_part
 from remanence.schema import Memory
 from remanence.service.operation import method_operation, operation
-from remanence.service.requests import PageSize
+from remanence.service.requests import MaxTokens, PageSize
 from remanence.space.facets.graph_view import GraphView
 from remanence.space.space import Space
 from remanence.space.view import View
@@ -37,6 +38,20 @@ entity_map = method_operation(
     "GET", "/graph/map", GraphView.entity_map, slow=True, limit=Annotated[int, Field(ge=1, le=10_000)]
 )
 activity = method_operation("GET", "/activity", GraphView.activity, slow=True)
+
+
+@operation("GET", "/profile/part", slow=True)
+def profile_part(
+    view: View,
+    max_tokens: MaxTokens = 600,
+    latest: Annotated[int, Field(ge=1, le=10_000)] = 400,
+    steps: Annotated[int, Field(ge=1, le=1_000)] = 100,
+) -> ProfilePart:
+    """Read some more of the latest memories for the profile, and list the lines that are known so far. Ask again until
+    `read` is `wanted`."""
+    return build_profile_part(
+        view._engine, view.name, view._position, view._moment, max_tokens, latest=latest, steps=steps
+    )
 
 
 @operation("GET", "/days")

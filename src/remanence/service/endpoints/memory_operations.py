@@ -21,7 +21,7 @@ from remanence.remember.jobs import Job, ShownStatus
 from remanence.schema import Hit, Memory, MemoryKind, TokenUsage
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import Page, make_cursor, read_cursor
-from remanence.service.requests import ListOf, Name, Names, PageSize, request_of
+from remanence.service.requests import ListOf, MaxTokens, Name, Names, PageSize, request_of
 from remanence.space.facets.job_facet import Jobs
 from remanence.space.space import Space
 from remanence.space.union import union
@@ -31,7 +31,6 @@ from remanence.upkeep.steps.decay import TouchReport
 
 MAX_TEXTS_TO_EMBED = 1_000
 """The most texts that are embedded at once: the answer has some kilobytes for each."""
-MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 
 
 class TextRequest(request_of(AddOptions)):  # type: ignore[misc]

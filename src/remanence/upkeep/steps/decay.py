@@ -22,7 +22,7 @@ from remanence.index.index import Index
 from remanence.index.journal import MemoryUsage
 from remanence.index.memory_cache import RowErased
 from remanence.ports import Progress
-from remanence.schema import MEMORY_KINDS, Hit, HitUsage, Memory, Snapshot, from_micros, micros
+from remanence.schema import MEMORY_KINDS, PROCEDURE, Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.text.text import pluralize
 from remanence.upkeep.plans import ResultTable, TableResult, batches, unexpired_current_mask
 
@@ -197,7 +197,9 @@ def score_memories(
 
 def _current_rows(index: Index, now: datetime) -> tuple[Snapshot, NDArray[np.int64]]:
     snapshot = index.snapshot(index.catalog.position, now)
-    rows = np.flatnonzero(snapshot.row_mask)
+    # What worked is counted, and neither merged, linked nor forgotten by its age.
+    procedures = index.catalog.attributes.mask_with_kinds_and_tags((PROCEDURE,), None)
+    rows = np.flatnonzero(snapshot.row_mask & ~procedures)
     return snapshot, rows[unexpired_current_mask(index, rows, snapshot)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from remanence.index.journal import NEVER_USED, MemoryUsage
-from remanence.schema import MEMORY_KINDS, Memory, format_moment, micros
+from remanence.schema import MEMORY_KINDS, PROCEDURE, Memory, format_moment, micros
 from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.text.text import truncate
 from remanence.upkeep.settings import UpkeepSettings
@@ -33,7 +33,7 @@ def curves_of_kinds(now: datetime, days: float, settings: UpkeepSettings) -> lis
     curves: list[Curve] = []
     for importance, label in ((0.5, ""), (DEFINING, f", importance {DEFINING:g}")):
         kinds: dict[tuple[tuple[float, float], ...], list[str]] = {}  # by their points: equal curves are drawn once
-        for kind in MEMORY_KINDS:
+        for kind in (kind for kind in MEMORY_KINDS if kind != PROCEDURE):  # upkeep leaves these alone
             memory = Memory("", "", "", kind=kind, recorded_at=now, revised_at=now, importance=importance)
             kinds.setdefault(curve(kind, memory, NEVER_USED, now, days, settings).points, []).append(kind)
         curves += [Curve(f"{' and '.join(names)}{label}", points) for points, names in kinds.items()]
