@@ -28,6 +28,7 @@ from remanence.errors import (
     MissingExtra,
 )
 from remanence.ledger import open_ledger, tables
+from remanence.ledger.encryption import Cipher
 from remanence.ledger.sqlite_backend import sqlite
 from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 from remanence.testing import HashingEmbedder
@@ -82,6 +83,7 @@ class TestEncryptedLedger(LedgerContract):
 def test_no_file_has_a_word_of_a_memory(home: Path) -> None:
     """While it is open, with its write-ahead log and a server beside it, and when it was closed. Without a key there
     are such words, so that the search finds them."""
+    requests = set()
     for key in (KEY, None):
         found = set()
         with opened(home, key) as space:
@@ -93,12 +95,15 @@ def test_no_file_has_a_word_of_a_memory(home: Path) -> None:
                 answers = [client.post("/v1/spaces/default/memories", json=body, headers=headers) for _ in range(2)]
                 assert answers[0].json() == answers[1].json()
                 found |= words_in_files(home)
+        with closing(sqlite3.connect(home / "server.db")) as connection:
+            requests.update(connection.execute("SELECT key, request FROM outcomes").fetchall())
         names = {path.name for path in home.rglob("*")}
         assert {"ledger.db", "server.db"} <= names
         assert any(name.endswith(".idx") for name in names)
         found |= words_in_files(home)
         assert found == set() if key else {word for _, word in found} == set(WORDS)
         shutil.rmtree(home)
+    assert len(requests) == 2, "the digest of a request cannot be computed without the key"
 
 
 def test_a_large_encrypted_space_has_no_file_of_the_engine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +140,16 @@ def test_an_index_file_is_read_back_and_a_changed_one_is_made_again(
                 assert each.admin.check() == {}
                 each.rebuild()
         assert ("cannot be read" in caplog.text) == (damage is not None)
+
+
+def test_the_pieces_of_a_file_cannot_be_moved_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remanence.ledger.encryption._PIECE", 4)
+    cipher = Cipher.create()
+    first, second, last = cipher.seal_pieces(memoryview(b"one two tea"), "index")
+    assert cipher.unseal_pieces(memoryview(first + second + last), "index") == b"one two tea"
+    for changed in (second + first + last, first + second, first + second + second + last):
+        with pytest.raises(ValueError, match="it was changed, moved"):
+            cipher.unseal_pieces(memoryview(changed), "index")
 
 
 @pytest.mark.parametrize(

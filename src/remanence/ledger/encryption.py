@@ -82,8 +82,8 @@ def read_key(encryption: Encryption, place: str) -> bytes:
     if name := keyring or os.environ.get(KEYRING_VARIABLE):
         return _key_bytes(_from_keyring(name), f"the key {name!r} in the keyring")
     raise EncryptionKeyError(
-        f"the encryption of {place} needs a key, and none was given. Set {KEY_VARIABLE} to the key, or {KEYRING_VARIABLE} "
-        "to its name in the keyring. In Python, open it with policy=remanence.Policy(encryption="
+        f"the encryption of {place} needs a key, and none was given. Set {KEY_VARIABLE} to the key, or "
+        f"{KEYRING_VARIABLE} to its name in the keyring. In Python, open it with policy=remanence.Policy(encryption="
         "remanence.Encryption(key))."
     )
 
