@@ -18,7 +18,6 @@ from remanence.cli.output import Lines, Result
 from remanence.cli.parser import command, provided_options, section, space_command
 from remanence.errors import InvalidInput
 from remanence.ledger import ledger_exists
-from remanence.ledger.encryption import Encryption
 
 if TYPE_CHECKING:
     from remanence import Space
@@ -121,7 +120,7 @@ def encrypt(args: Namespace) -> Result:
 @command("rotate-key", "rotate-key ./memory", "folder")
 def rotate_key(args: Namespace) -> Result:
     """Change the key of a folder to that in REMANENCE_NEW_KEY, or REMANENCE_NEW_KEYRING."""
-    new = Encryption(os.environ.get("REMANENCE_NEW_KEY"), os.environ.get("REMANENCE_NEW_KEYRING"))
+    new = remanence.Encryption(os.environ.get("REMANENCE_NEW_KEY"), os.environ.get("REMANENCE_NEW_KEYRING"))
     if new.key is None and new.keyring is None:
         raise InvalidInput("there is no new key. Set REMANENCE_NEW_KEY to one that `remanence new-key` makes.")
     location = memory_location(args)
