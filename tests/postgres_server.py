@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -77,6 +75,8 @@ class Server:
 @contextmanager
 def shared_server(folder: Path) -> Iterator[Server]:
     """One server for all processes of a test session that share this folder; the last one stops it."""
+    import fcntl  # here, as conftest.py imports this module on Windows too
+
     with (folder / "postgres.json").open("a+") as file, (folder / "postgres.users").open("a") as users:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
@@ -115,6 +115,8 @@ def programs() -> Path:
 
 def _owner() -> dict[str, Any]:
     """Who the server runs as: not root, which PostgreSQL refuses."""
+    import pwd
+
     if os.geteuid() != 0:
         return {"user": os.geteuid(), "group": os.getegid()}
     for name in ("postgres", "nobody"):

@@ -107,7 +107,7 @@ def test_texts_that_cannot_be_kept(lived_in: Space, text: Any, shown: list[str])
         ({"tags": [""]}, ["tags=''", "blank"]),
         ({"tags": ["\ud800"]}, ["lone surrogate"]),
         ({"tags": [f"t{n}" for n in range(10_000)]}, ["tags has 10,000 entries", "At most 256"]),
-        ({"kind": "rumour"}, ["kind='rumour'", "'episode', 'semantic' or 'viewpoint'"]),
+        ({"kind": "rumour"}, ["kind='rumour'", "'episode', 'semantic', 'viewpoint' or 'procedure'"]),
         ({"kind": 7}, ["kind=7"]),
         ({"importance": math.nan}, ["importance=nan", "finite"]),
         ({"importance": math.inf}, ["importance=inf", "finite"]),

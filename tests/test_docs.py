@@ -96,6 +96,21 @@ def test_links_between_documents_lead_somewhere() -> None:
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
+def test_links_of_the_readme_are_whole_addresses_on_pypi() -> None:
+    """What pyproject.toml rewrites when the package is built leaves no link that only works in the checkout."""
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    shown = (ROOT / "README.md").read_text("utf-8")
+    for pattern, replacement in re.findall(r"^pattern = '(.*)'\nreplacement = '(.*)'$", project, re.MULTILINE):
+        shown = re.sub(pattern, replacement, shown)
+
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", shown)
+    links = re.findall(r"(?<!!)\[[^\]]*\]\(([^)]*)\)", shown)
+    assert pictures
+    assert all(each.startswith("https://raw.githubusercontent.com/") for each in pictures)
+    assert links
+    assert all(each.startswith("https://") for each in links)
+
+
 def test_every_command_is_documented() -> None:
     """An undocumented command fails the build."""
     page = (DOCS / "cli.md").read_text("utf-8")

@@ -927,3 +927,17 @@ def test_who_is_only_in_a_stated_relation_is_known_too(space: Space) -> None:
     assert space.entities.resolve("Carol") is None
     space.entities.merge("Bob", "Alice")
     assert space.entities.resolve("Bob") == space.entities.resolve("Alice")
+
+
+@pytest.mark.parametrize("text", ["ph-7 failed its audit.", "Ask about ph-7", "PH-7 was moved."])
+def test_an_alias_of_letters_and_digits_is_found_in_lower_case(space: Space, text: str) -> None:
+    """Its parts are short, as those of "so-so", which is an ordinary word."""
+    space.entities.register("Phoenix Seven", aliases=["PH-7", "so-so"])
+    assert [mention.name for mention in space.add(text).mentions] == ["PH-7"]
+    assert space.add("It was So-So.").mentions == ()
+
+
+def test_an_acronym_after_the_first_word_of_a_sentence_is_a_name(space: Space) -> None:
+    """Unlike the second word of a heading, whose capital says nothing."""
+    assert [mention.name for mention in space.add("Use JWT tokens for authentication.").mentions] == ["JWT"]
+    assert space.add("Compact Camera").mentions == ()

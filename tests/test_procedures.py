@@ -12,6 +12,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, Policy, Procedure, Space
 from remanence.adapters import recall_for_prompt
+from remanence.cli import main
 from remanence.recall.procedures import Step
 from remanence.recall.validity import lifetimes
 from remanence.remember.known_facts import find_known_facts
@@ -304,6 +305,17 @@ def test_a_server_answers_as_the_space_does(space: Space) -> None:
         assert remote.procedures.list() == space.procedures.list() != []
         assert remote.procedures.recall("Bake a cake") is None
         assert remote.as_of("2020-01-01").procedures.recall(DEPLOY) is None
+
+
+def test_the_command_line_asks_for_procedures(location: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It takes every kind as a filter."""
+    with remanence.open(location) as space:
+        space.procedures.record(DEPLOY, ["build", "release"])
+    for command in (["recall", DEPLOY], ["memories"]):
+        assert main(["--memory", location, *command, "--kind", "procedure"]) == 0
+        assert "release" in capsys.readouterr().out
+    main(["--memory", location, "recall", DEPLOY])
+    assert "release" not in capsys.readouterr().out
 
 
 def test_an_agent_learns_the_order_and_learns_it_again_after_an_update(monkeypatch: pytest.MonkeyPatch) -> None:

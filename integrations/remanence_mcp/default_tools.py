@@ -27,7 +27,7 @@ _MEMORY_FIELDS = ("id", "text", "kind", "valid_from", "valid_until", "told_at", 
 _HIT_FIELDS = ("score", "current", "superseded_by", "reason")
 _CHUNK = 250
 AsOf = Annotated[str | None, Field(description="Answer with what was known then, such as '2026-05-01'")]
-Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
+Tags = Annotated[list[str] | None, Field(description="With all of these tags")]
 
 _NOT_IN_TOOLS = {"history", "min_score", "kinds", "source", "speaker", "conversation", "informative_only", "since"} | {
     *("min_trust", "without")
@@ -139,7 +139,7 @@ def recall(
     as_of: AsOf = None,
     reader: Annotated[Literal["small", "none"] | None, Field(description="'none' is faster and less exact")] = None,
     deadline: Annotated[float | None, Field(gt=0, le=3_600, description="Seconds it may take")] = None,
-    also: Annotated[list[str] | None, Field(description="More projects to search in the same list")] = None,
+    also: Annotated[list[str] | None, Field(description="More projects to search")] = None,
     max_tokens: MaxTokens = 1_000,
 ) -> Annotated[CallToolResult, Answer]:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and

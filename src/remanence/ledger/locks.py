@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 from uuid import uuid4
+
+from remanence.ledger.platform_files import try_lock, write_at_start
 
 _ATTEMPTS = 100
 """How often the folder of a lock file is made, and the file opened, while another process removes it."""
@@ -86,20 +89,17 @@ class FolderLocks:
 
     def publish_position(self, position: int) -> None:
         """The position is written into a file that this process keeps locked."""
-        import fcntl
-
         if self._closed:  # a thread that was not waited for
             return
         if self._position_file is None:
             self._made_folders = [folder for folder in (self._folder, self._processes) if not folder.exists()]
             self._position_file = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
-            fcntl.flock(self._position_file, fcntl.LOCK_EX)
+            while not try_lock(self._position_file):  # another process is looking at it
+                time.sleep(0.001)
         # Without a buffer: on a full disk nothing is left to be written when the file is closed.
-        os.pwrite(self._position_file.fileno(), f"{position:020}".encode(), 0)
+        write_at_start(self._position_file.fileno(), f"{position:020}".encode())
 
     def other_processes(self) -> list[tuple[str, int]]:
-        import fcntl
-
         processes: list[tuple[str, int]] = []
         own = None if self._position_file is None else Path(self._position_file.name)
         for path in self._processes.glob("*.lock"):
@@ -107,21 +107,22 @@ class FolderLocks:
                 continue
             try:
                 with path.open() as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink(missing_ok=True)  # its process is gone
+                    is_running = not try_lock(file)
+                if is_running:
+                    processes.append((path.name.partition("-")[0], int(path.read_text() or 0)))
+                else:
+                    path.unlink()
             except FileNotFoundError:
                 continue
-            except BlockingIOError:
-                processes.append((path.name.partition("-")[0], int(path.read_text() or 0)))
         return processes
 
     def close(self) -> None:
         self._closed = True
         own, self._position_file = self._position_file, None
         if own is not None:
+            own.close()  # before it is deleted: Windows keeps open files
             with suppress(OSError):  # the folder is read-only now; others see that nobody holds it
                 Path(own.name).unlink(missing_ok=True)
-            own.close()
             for folder in sorted(self._made_folders, reverse=True):
                 with suppress(OSError):  # another process has a file there
                     folder.rmdir()
@@ -132,15 +133,8 @@ class FolderLocks:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    import fcntl
-
     with _open(path, "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+        yield try_lock(file)
 
 
 def _open(path: Path, mode: str) -> IO[str]:

@@ -3,7 +3,7 @@
 Each signal's raw scores are scaled to 0..1, raised to its exponent, weighted and summed over the union of the rows. A
 signal that abstained takes no part, and neither does its weight. A signal that searched and found nothing keeps its
 weight, so a row that only half of the signals match scores lower. (Scaled scores beat reciprocal ranks, see
-benchmarks/README.md.)
+docs/decisions.md.)
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.index.index_file import open_private
+from remanence.ledger.platform_files import may_have_ended
 
 _CRC = b',"crc":'
 NOT_AN_EXPORT = "this is not the export of a space (space.admin.import_from reads files of other programs)"
@@ -115,12 +116,9 @@ def _remove_partial_files(path: Path) -> None:
     """Delete what killed processes have left of this file."""
     for partial in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
         process = partial.name[len(path.name) + 1 : -len(".part")]
-        try:
-            os.kill(int(process), 0)
-        except ProcessLookupError:
-            partial.unlink(missing_ok=True)
-        except (ValueError, OverflowError, PermissionError):  # not one of our files, or its process is running
-            continue
+        with suppress(ValueError, OverflowError, PermissionError):  # not one of our files, or open on Windows
+            if may_have_ended(int(process)):
+                partial.unlink(missing_ok=True)
 
 
 class JsonLinesReader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import sys
 from functools import lru_cache
 
 from remanence.errors import InvalidInput
@@ -33,7 +34,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
         bound = socket.socket(family, kind, protocol)
     except OSError as error:
         raise InvalidInput(f"The address {host!r} cannot be used: {error.strerror or error}.") from error
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if sys.platform != "win32":  # there it would allow two servers on one port
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind(address)
     except OSError as error:

@@ -192,10 +192,10 @@ class UpkeepReports(Facet):
 
         Example:
             >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("I have a dentist appointment on Friday.", now="2025-01-07")
-            ...     [each.memory.text for each in space.upkeep.review(now="2025-03-07")]
-            ['I have a dentist appointment on Friday.']
+            >>> with remanence.open(None, embedder="remanence-sentences") as space:
+            ...     _ = space.add("I'm training for a half marathon on Tuesdays.", now="2025-01-10")
+            ...     [each.memory.text for each in space.upkeep.review(now="2026-06-10")]
+            ["I'm training for a half marathon on Tuesdays."]
         """
         count, present = inputs.check_positive_int(limit, "limit"), self._engine.now()
         if (bound := inputs.check_fraction(below, "below")) is None:

@@ -146,7 +146,10 @@ def is_common_word(word: str) -> bool:
     if word in _COMMON_WORDS:
         return True
     if "-" in word:
-        return all(len(part) < 3 or is_common_word(part) for part in word.split("-"))
+        parts = word.split("-")
+        if all(len(part) < 3 for part in parts):  # "co-op", but not "ph-7"
+            return not (any(map(str.isdigit, word)) and any(map(str.isalpha, word)))
+        return all(len(part) < 3 or is_common_word(part) for part in parts)
     return word not in FIRST_NAMES and any(len(stem) > 2 and stem in _COMMON_WORDS for stem in _stems(word))
 
 

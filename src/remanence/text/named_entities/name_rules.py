@@ -194,8 +194,8 @@ class _NameFinder:
                 if all(is_common_word(token.lowercase) for token in run) and self._precedes_verb(run[-1]):
                     break
                 greeted = greeted or lower in word_lists.GREETINGS
-                # After "Did" a capital is evidence; after "Compact" the words are a heading.
-                evidence = greeted or lower in FUNCTION_WORDS
+                # After "Did" a capital is evidence; after "Compact" the words are a heading, but "Use JWT" is none.
+                evidence = greeted or lower in FUNCTION_WORDS or run[1].text.isupper()
                 run = [replace(run[1], starts_sentence=not evidence), *run[2:]]
             elif lower in PROPER_ADJECTIVES and (len(run) == 1 or run[1].lowercase in FIRST_NAMES):
                 run = run[1:]

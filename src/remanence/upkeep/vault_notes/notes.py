@@ -163,7 +163,7 @@ def write(vault: Path, note: Note) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # a file that a killed process left, or a link that leads elsewhere
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+        with part.open("xb") as file:
             file.write(str(note).encode())
         part.replace(target)
     except OSError as error:

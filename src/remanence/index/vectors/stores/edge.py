@@ -31,6 +31,7 @@ import numpy as np
 from remanence.errors import Closed, ProjectionError
 from remanence.index.vectors.stores.exact import as_rows, top_points
 from remanence.index.vectors.stores.shard_files import Checksums, loads_in_child_process
+from remanence.ledger.platform_files import try_lock
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard, Filter
@@ -250,7 +251,8 @@ def remove_store(folder: Path) -> None:
     with _lock(lock):
         Checksums(folder, folder.with_name(folder.name + ".sums")).remove()
         shutil.rmtree(folder)
-        lock.unlink()
+        with suppress(PermissionError):  # Windows keeps open files
+            lock.unlink()
 
 
 def _scan(shard: EdgeShard, query: list[float], limit: int, only: Filter | None = None) -> list[tuple[int, float]]:
@@ -270,21 +272,20 @@ def _from_engine(error: BaseException) -> bool:
 def _lock(path: Path) -> IO[bytes]:
     """The open lock file. The operating system releases it when this process ends, however it ends."""
     try:
-        import fcntl
-
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab")
-    except ImportError:  # Windows
-        raise StoreBusy("Folders of vectors cannot be locked on this system.") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"{path} cannot be written: {error}. Free some space.") from error
         raise StoreBusy(f"{path} cannot be written: {error}.") from error
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+        is_free = try_lock(file)
+    except OSError as error:  # a network drive, for example
         file.close()
-        raise StoreBusy(f"{path} is locked by another process, or by another store of this one.") from error
+        raise StoreBusy(f"{path} cannot be locked: {error}.") from error
+    if not is_free:
+        file.close()
+        raise StoreBusy(f"{path} is locked by another process, or by another store of this one.")
     if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
         file.close()
         raise StoreBusy(f"{path} was just removed by another process.")
