@@ -144,8 +144,8 @@ def _translate(path: Path, error: Exception) -> Exception:
         return InvalidInput(f"a value cannot be stored or searched for: {text}.")
     if mentions("closed database"):
         return Closed("this ledger was closed; open it again to use it.")
-    # sqlite3 cannot decode the text of an error that quotes a damaged table.
-    if isinstance(error, UnicodeDecodeError) or mentions("Could not decode"):
+    # sqlite3 cannot decode the text of an error that quotes a damaged table. Python 3.10 then leaves it out.
+    if isinstance(error, UnicodeDecodeError) or mentions("Could not decode") or not text:
         return LedgerCorrupt(f"{path} is damaged: it has text that is not UTF-8. {_RESTORE}")
     if mentions("not a database", "malformed", "no such table", "no such column"):
         return LedgerCorrupt(f"{path} is damaged: {text}. {_RESTORE}")
