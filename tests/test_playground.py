@@ -43,6 +43,16 @@ def test_the_reason_of_an_empty_block_is_said(space: Space) -> None:
     assert asked.why_empty
 
 
+def test_turns_of_the_conversation_are_in_the_prompt_themselves() -> None:
+    """So nothing is quoted of them, and the reason says so."""
+    said = "i live in graz, near the opera"
+    with remanence.open(None, worker=False) as space:
+        exchange(space, said)
+        asked = exchange(space, "where do i live?", turns=[{"role": "user", "content": said}], store=False)
+        assert "turns of this conversation, which are in the prompt" in asked.why_empty
+        assert exchange(space, "where do i live?", store=False).why_empty == ""
+
+
 def test_what_is_stored_is_what_the_ledger_has_more(space: Space) -> None:
     """The message; and nothing if nothing is to be stored, or in the past."""
     before = space.count()

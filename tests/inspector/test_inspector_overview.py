@@ -77,7 +77,15 @@ def test_the_profile_is_shown_as_it_is_read(page: Page, many_address: str, reade
     page.reload()
     expect(page.get_by_role("button", name=f"Read {MANY}")).to_be_visible()
     assert reader.calls == before
+    page.unroute("**/profile/part?*")
+    held: list[Route] = []
+    page.route("**/profile/part?*", lambda route: route.continue_() if held else held.append(route))
     page.get_by_role("button", name=f"Read {MANY}").click()
+    expect(page.locator(".profile-note")).to_have_text("Reading the latest memories…")
+    expect(page.locator(".profile-lines dd").first).to_contain_text("Ana keeps")
+    while not held:
+        page.wait_for_timeout(10)
+    held[0].continue_()
     expect(page.locator("#part-profile section:not([aria-busy])")).to_be_visible()
     expect(page.locator(".profile-note")).to_be_empty()
     assert reader.calls > before

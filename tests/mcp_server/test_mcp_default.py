@@ -180,7 +180,7 @@ async def test_time_is_asked_in_two_ways(space: remanence.Space, clock: FakeCloc
         ("recall", {}, {"query": "Where does Alice live?"}),
         ("recall", {"query": "Ana", "limit": "ten"}, {"query": "Ana", "limit": 5}),
         ("recall", {"query": "Ana", "reader": "big"}, {"query": "Ana", "reader": "small"}),
-        ("recall", {"query": "Ana", "tags": 7}, {"query": "Ana", "tags": ["<Only memories with all of these tags>"]}),
+        ("recall", {"query": "Ana", "tags": 7}, {"query": "Ana", "tags": ["<With all of these tags>"]}),
         ("recall", {"query": "x" * 2_000, "deadline": "soon"}, {"query": "Where does Alice live?", "deadline": 1}),
         ("store_many", {}, {"texts": ["<Sentences, as for `remember`>"]}),
         ("update", {}, {"memory_id": "<The id, as `recall` returned it>"}),

@@ -129,7 +129,7 @@ def exchange(
         message,
         prompt,
         (*quoted, *others),
-        "" if prompt.text else prompt.skip_reason or _why_empty(prompt),
+        "" if prompt.text else prompt.skip_reason or _why_empty(prompt, turns),
         analysis,
         stored,
         why_not_stored,
@@ -177,8 +177,11 @@ def chat_model(view: View) -> WithTimeout | None:
     return extractor.client if isinstance(extractor, LLMExtractor) else None
 
 
-def _why_empty(prompt: PromptMemories) -> str:
-    return "no memory that was found would help" if prompt.left_out else "no memory was found"
+def _why_empty(prompt: PromptMemories, turns: Sequence[Mapping[str, str]]) -> str:
+    if prompt.left_out:
+        return "no memory that was found would help"
+    beside = " beside the turns of this conversation, which are in the prompt themselves" if turns else ""
+    return f"no memory was found{beside}"
 
 
 def _store(

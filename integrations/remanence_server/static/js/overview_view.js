@@ -69,19 +69,18 @@ async function waiting(signal) {
 }
 
 /** The profile, a few memories at a time: the lines as they are known, and how far it is. */
-async function profile(signal, element, latest = PROFILE_LATEST) {
-  const lines = h("dl", { class: "profile-lines" });
+async function profile(signal, element, latest = PROFILE_LATEST, lines = h("dl", { class: "profile-lines" }), known = 0) {
   const note = h("p", { class: "faint profile-note", role: "status" }, "Reading the latest memories…");
   replace(element, h("section", { "aria-labelledby": "profile-title", "aria-busy": "true" },
     h("h2", { id: "profile-title", class: "eyebrow-title" }, "What is true now, in the words in which it was told"), lines, note));
-  for (let known = 0; ;) {
+  for (;;) {
     const found = await read("/profile/part", { max_tokens: PROFILE_TOKENS, latest, steps: PROFILE_STEPS }, signal);
     if (found.read >= known && found.statements.length) replace(lines, profileLines(found.statements));
     known = Math.max(known, found.read);
     if (found.read === found.wanted) {
       if (!found.statements.length) return null;
       element.firstChild.removeAttribute("aria-busy");
-      replace(note, found.wanted < found.total && readAll(found, () => profile(signal, element, found.total).catch((error) => showError(element, error))));
+      replace(note, found.wanted < found.total && readAll(found, () => profile(signal, element, found.total, lines, known).catch((error) => showError(element, error))));
       return undefined;
     }
     // A memory is looked at by itself first, then beside those that were told later.
