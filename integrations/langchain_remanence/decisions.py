@@ -1,4 +1,5 @@
-"""The reader as a decision model of LangChain: how probable it is that a text tells what is asked."""
+"""The reader as a decision model of LangChain: how probable it is that a statement is true by a text, or that the text
+tells what is asked."""
 
 from __future__ import annotations
 
@@ -11,22 +12,24 @@ from langchain_core.decisions.types import Question, State
 from langchain_core.messages import BaseMessage
 
 from remanence import InvalidInput
-from remanence.adapters import told_probability
+from remanence.adapters import told_probability, true_probability
 
 _TEXT_BLOCKS = ("text", "text-plain", "reasoning")
 _SPEAKERS = {"human": "user", "ai": "assistant"}
 
 
 class RemanenceDecisionModel(BaseDecisionModel):
-    """Says how probable it is that a text or a conversation tells what is asked, on this machine and in milliseconds.
+    """Says how probable it is that a statement is true by a text or a conversation, or that these tell what is asked.
 
-    It answers questions of the type `Noul`. The answer is near 1 if the state tells what the instructions ask, and
-    near 0 if it does not: "Where does the user live?", "Does the customer want a refund?". A state that says no tells
-    it too, so ask for what is told, not for a verdict: "I have no dog." has a high answer to "Does the user have a
-    dog?". The reader was trained on questions about what people told, in English.
+    It runs on this machine, in a tenth of a second for a text of a few sentences.
+
+    It answers questions of the type `Noul`. For instructions that state something ("The customer wants a refund.") the
+    answer is the probability that the state supports it. For a question ("Where does the user live?") it is the
+    probability that the state tells the answer, be that yes or no. It was trained on what people told, in English.
 
     Args:
-        model: The reader: "small" for the one that comes with the package, or a name of `remanence models list`.
+        model: The reader: "small" for the one that comes with the package, or a name of `remanence models list`, which
+            takes statements as questions.
 
     Example:
         >>> import os
@@ -38,6 +41,9 @@ class RemanenceDecisionModel(BaseDecisionModel):
         ... }
         >>> answers = model.invoke({"state": "I moved to Porto in May.", "questions": asked}).nouls
         >>> answers["home"].noul > 0.5 > 0.1 > answers["job"].noul
+        True
+        >>> stated = {"porto": Noul(instructions="The user moved to Porto.")}
+        >>> model.invoke({"state": "I moved to Porto in May.", "questions": stated}).nouls["porto"].noul > 0.5
         True
     """
 
@@ -65,7 +71,9 @@ class RemanenceDecisionModel(BaseDecisionModel):
             )
         asked = question.instructions
         text = asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False)
-        return NoulAnswer(type="noul", noul=told_probability(text, told, reader=self.model))
+        is_true = true_probability(text, told) if self.model == "small" else None
+        noul = told_probability(text, told, reader=self.model) if is_true is None else is_true
+        return NoulAnswer(type="noul", noul=noul)
 
 
 def _told(state: Any, name: str = "") -> Iterator[tuple[str | None, str]]:

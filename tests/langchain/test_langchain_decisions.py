@@ -48,6 +48,16 @@ def test_each_question_has_an_answer_of_its_type() -> None:
     assert isinstance(RemanenceDecisionModel(), BaseDecisionModel)
 
 
+def test_a_statement_is_judged_by_what_is_told() -> None:
+    """A turn that ends what is stated tells about it, too, and supports it less than one that says it."""
+    stated = "The user moved to Porto."
+    [says], [ends], [other] = (
+        ask(state, stated) for state in ("I moved to Porto in May.", "I left Porto for good.", "It rains.")
+    )
+    assert says > 0.5 > other
+    assert says > ends
+
+
 @pytest.mark.parametrize(
     "state",
     [

@@ -29,7 +29,7 @@ from remanence.adapters.chat_sessions import (
     warn_of_long_texts,
 )
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
-from remanence.adapters.told import told_probability
+from remanence.adapters.told import told_probability, true_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.index.engine.in_thread import in_thread
 from remanence.recall.memories_used import memories_used
@@ -123,6 +123,7 @@ __all__ = [
     "strip_frames",
     "told_probability",
     "tool_name",
+    "true_probability",
     "update_memory",
     "warn_of_long_texts",
 ]

@@ -49,6 +49,32 @@ def told_probability(question: str, told: Iterable[tuple[str | None, str]], *, r
     return max((1.0 - model.read(question, window, asked_at=now).nothing for window in windows), default=0.0)
 
 
+def true_probability(statement: str, told: Iterable[tuple[str | None, str]]) -> float | None:
+    """Return the probability that texts support a statement, by the reader that comes with the package.
+
+    Args:
+        statement: What may be true: "The user lives in Porto."
+        told: Who says it, or None, and what is said. Long texts are read sentence by sentence.
+
+    Returns:
+        None if it is no statement but a question, a greeting or an offer: `told_probability` takes questions.
+
+    Example:
+        >>> turns = [("user", "I moved to Porto in May."), ("user", "It rains.")]
+        >>> true_probability("The user moved to Porto.", turns) > 0.5 > true_probability("The user is a nurse.", turns)
+        True
+        >>> true_probability("Where does the user live?", turns) is None
+        True
+    """
+    from remanence.models.reader_input import LINE_WORDS  # here, as they load numpy
+    from remanence.ports import ReaderLine
+    from remanence.recall.checked_answer import supported_probability
+
+    now = datetime.now(timezone.utc)
+    lines = [ReaderLine(part, now, speaker) for speaker, text in told for part in _parts(text, LINE_WORDS)]
+    return supported_probability(statement.strip(), lines, now)
+
+
 def _parts(text: str, max_words: int) -> Iterator[str]:
     """The sentences of a text, short ones together up to this many words."""
     words: list[str] = []

@@ -27,6 +27,7 @@ from remanence.text.temporal import parse_moment
 from remanence.text.text import pluralize, split_sentences, tokens
 
 if TYPE_CHECKING:
+    from remanence.ports import ReaderLine, Vector
     from remanence.schema.notebook_pictures import NotebookPicture
 
 Verdict = Literal["supported", "contradicted", "unsupported", "no claim"]
@@ -171,6 +172,23 @@ def check(answer: str, hits: Iterable[Hit | Memory | HasMemory], *, now: Moment 
     return CheckedAnswer(tuple(map(checker.check, sentences)))
 
 
+def supported_probability(statement: str, lines: Sequence[ReaderLine], asked_at: datetime) -> float | None:
+    """The probability that dated lines support a statement; None if it is a question or claims nothing."""
+    vector = sentence_embedder().embed([statement])[0]
+    if _claims(statement, vector) < _MIN_CLAIM:
+        return None
+    if not lines:
+        return 0.0
+    comparison = Comparison(lines, default_reader(), sentence_embedder().embed, asked_at=asked_at, most=MAX_READ)
+    _, *features = comparison.features(statement, vector)
+    return judge(*features).supported
+
+
+def _claims(sentence: str, vector: Vector) -> float:
+    """The probability that a sentence claims something."""
+    return 0.0 if sentence.endswith(("?", "？")) else claim_probability(vector)
+
+
 class _Checker:
     """Memories, ready to be compared with sentences."""
 
@@ -201,7 +219,7 @@ class _Checker:
 
     def check(self, sentence: str) -> CheckedSentence:
         vector = sentence_embedder().embed([sentence])[0]
-        claims = 0.0 if sentence.endswith(("?", "？")) else claim_probability(vector)
+        claims = _claims(sentence, vector)
         if claims < _MIN_CLAIM:
             return CheckedSentence(sentence, "no claim", probability=1 - claims)
         if not self._memories:
