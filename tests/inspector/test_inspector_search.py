@@ -60,3 +60,22 @@ def test_search_narrows_by_filters_and_shows_more_than_twelve(page: Page, addres
     page.goto(f"{address}/#/search?q=Where+does+Bruno+live%3F&conflict=yes&until=2026-02-01")
     expect(page.locator(".hit")).to_have_count(1)
     expect(page.locator(".hit")).to_contain_text("Braga")
+
+
+def test_a_question_is_asked_of_another_space_as_well(page: Page, story: remanence.Space, address: str) -> None:
+    """One list, each hit with its space; a hit of the other one is opened there."""
+    team = story.child("team")
+    team.add("The printer of the team is called Gutenberg.")
+    page.goto(f"{address}/#/search?q=What is the printer called?")
+    expect(page.locator("#results")).not_to_have_attribute("aria-busy", "true")
+    expect(page.locator(".hit").filter(has_text="Gutenberg")).to_have_count(0)
+
+    page.get_by_label("Search in").select_option(label=f"This and {team.name}")
+    hit = page.locator(".hit").filter(has_text="Gutenberg")
+    expect(hit.locator(".meta")).to_contain_text(f"in {team.name}")
+    expect(page.locator(".hit").filter(has_text=f"in {story.name}").first).to_be_visible()
+
+    hit.locator("a.item").click()
+    expect(page.get_by_role("region", name="Versions and history")).to_contain_text("Gutenberg")
+    assert "space=" in page.url
+    expect(page.locator(".hit").filter(has_text="Gutenberg")).to_have_count(1)

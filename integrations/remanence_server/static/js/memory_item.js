@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { withParameters } from "./router.js";
+import { state } from "./state.js";
 import { capital, count, data, day, windowText } from "./text.js";
 
 const SIGNALS = { vectors: "Meaning", words: "Words", graph: "Connections", times: "Time", reader: "Reading", supersession: "Replacement" };
@@ -31,6 +32,9 @@ export function memoryItem(memory, ...more) {
 export function hitItem(hit, scale) {
   const { memory } = hit;
   const labels = [];
+  // A hit of another space is shown there, with this one searched as well.
+  const elsewhere = hit.space && hit.space !== state.space ? { space: hit.space, also: state.space } : {};
+  if (hit.space) labels.push(h("span", { class: "badge" }, "in ", data(hit.space)));
   if (hit.by === "rules") labels.push(h("span", { class: "badge" }, "by rules"));
   if (hit.superseded_by) labels.push(h("span", { class: "badge" }, "replaced by “", data(hit.superseded_by), "”"));
   else if (!hit.current) labels.push(h("span", { class: "badge" }, "no longer current"));
@@ -40,7 +44,7 @@ export function hitItem(hit, scale) {
   return h("li", { class: "hit" },
     h("div", { class: "score", title: "How well it answers, from 0 to 1" }, h("span", { class: "visually-hidden" }, "Score "), hit.score.toFixed(2)),
     h("div", {},
-      h("a", { class: "item", href: withParameters({ memory: memory.id, entity: null }), "data-item": memory.id }, h("p", { class: "memory-text clamped" }, data(memory.text))),
+      h("a", { class: "item", href: withParameters({ memory: memory.id, entity: null, ...elsewhere }), "data-item": memory.id }, h("p", { class: "memory-text clamped" }, data(memory.text))),
       hit.context && h("p", { class: "meta" }, h("span", {}, "after “", data(hit.context), "”")),
       metaLine(memory, ...labels),
       evidenceRows(hit.evidence, scale)));

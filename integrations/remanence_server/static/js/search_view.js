@@ -12,6 +12,7 @@ import { count, data } from "./text.js";
 
 const FIRST = 12;
 const MOST = 100;
+const ALL = "*"; // no space can be called so
 const SHOWN_FILTERS = FILTERS.filter((name) => name !== "status"); // "Past" says that
 const HIT_FILTERS = ["until", "trust", "conflict"];
 const PAST = [["auto", "Automatic"], ["true", "With what was replaced"], ["false", "Only what holds"]];
@@ -29,7 +30,7 @@ export async function renderSearch(main, route, signal) {
     h("form", { class: "search", role: "search", on: { submit } }, field), filters, results));
   if (q) {
     const narrowing = h("details", { class: "more-filters", open: SHOWN_FILTERS.some((name) => route.parameters[name]) }, h("summary", {}, "Filters"));
-    replace(filters, pastAndTime(history, during), narrowing);
+    replace(filters, pastAndTime(history, during, alsoAsked(route.parameters)), narrowing);
     read("/browse/values", {}, signal).then((values) => narrowing.append(filterBar(route.parameters, values, SHOWN_FILTERS)), () => narrowing.remove());
   }
   try {
@@ -41,20 +42,32 @@ export async function renderSearch(main, route, signal) {
   results.removeAttribute("aria-busy");
 }
 
-function pastAndTime(history, during) {
+/** The other spaces that are asked as well: all of them, one, or none. */
+function alsoAsked({ also }) {
+  const others = state.spaces.filter((name) => name !== state.space);
+  return also === ALL ? others : others.filter((name) => name === also);
+}
+
+function pastAndTime(history, during, also) {
+  const others = state.spaces.filter((name) => name !== state.space);
+  const chosen = also.length > 1 ? ALL : also[0] ?? "";
+  const spaces = [["", "This space"], ...others.map((name) => [name, `This and ${name}`]), ...(others.length > 1 ? [[ALL, "All spaces"]] : [])];
+  const widen = (event) => go(withParameters({ also: event.currentTarget.value || null, memory: null }));
   const choose = (event) => go(withParameters({ history: event.currentTarget.value, memory: null }));
   const time = (event) => go(withParameters({ during: event.currentTarget.value.trim() || null, memory: null }));
   return h("div", { class: "filter-bar" },
     h("label", {}, h("span", {}, "Past"), h("select", { name: "history", "aria-label": "Past", on: { change: choose } }, PAST.map(([value, text]) => h("option", { value, selected: value === history }, text)))),
-    h("label", {}, h("span", {}, "True during"), h("input", { type: "text", name: "during", "aria-label": "True during", value: during, placeholder: "May 2026", on: { change: time } })));
+    h("label", {}, h("span", {}, "True during"), h("input", { type: "text", name: "during", "aria-label": "True during", value: during, placeholder: "May 2026", on: { change: time } })),
+    others.length > 0 && h("label", {}, h("span", {}, "Search in"), h("select", { name: "also", "aria-label": "Search in", on: { change: widen } }, spaces.map(([value, text]) => h("option", { value, selected: value === chosen }, text)))));
 }
 
 async function showHits(results, parameters, signal) {
   const { q, history = "auto", during } = parameters;
   const limit = Math.min(MOST, Number(parameters.limit) || FIRST);
   const narrowsHits = HIT_FILTERS.some((name) => parameters[name] && !(name === "trust" && parameters.trust === "full"));
-  const answer = await ask("/recall", {
-    query: q, limit: narrowsHits ? MOST : limit, history: history === "auto" ? "auto" : history === "true", ...(during ? { during } : {}), ...recallOptions(parameters),
+  const also = alsoAsked(parameters);
+  const answer = await ask(also.length ? "/union/recall" : "/recall", {
+    ...(also.length ? { spaces: also } : {}), query: q, limit: narrowsHits ? MOST : limit, history: history === "auto" ? "auto" : history === "true", ...(during ? { during } : {}), ...recallOptions(parameters),
   }, signal);
   if (narrowsHits) answer.hits = answer.hits.filter((hit) => passes(hit, parameters)).slice(0, limit);
   const scale = Math.max(0.35, ...answer.hits.flatMap((hit) => hit.evidence.map((each) => each.share)));
