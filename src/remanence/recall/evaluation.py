@@ -247,7 +247,12 @@ def evaluate_settings(
 
 
 def check_settings(settings: object, options: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """The settings of a caller: options of `recall` by name. The values are checked when they are used."""
+    """The settings of a caller: options of `recall` by name, or a list of them, which are named after their options. The
+    values are checked when they are used."""
+    if isinstance(settings, list | tuple) and all(isinstance(values, Mapping) for values in settings):
+        settings = {
+            ", ".join(f"{name}={value!r}" for name, value in each.items()) or "usual": each for each in settings
+        }
     if not isinstance(settings, Mapping) or not settings:
         raise InvalidInput(
             f"settings={inputs.shorten_repr(settings)} is not a dict such as {{'words': {{'signals': ['words']}}}}."

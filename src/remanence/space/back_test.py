@@ -8,7 +8,7 @@ needed, how far up, and at what cost.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -61,7 +61,7 @@ def back_test(
     space: str,
     head: int,
     since: datetime,
-    settings: Mapping[str, Mapping[str, Any]] | None,
+    settings: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]] | None,
     most: int,
     progress: Progress | None,
 ) -> BackTest:

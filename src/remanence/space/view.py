@@ -368,7 +368,7 @@ class View(PromptView):
         self,
         *,
         history: Moment | timedelta = "90 days",
-        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        settings: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]] | None = None,
         recalls: int = 500,
         progress: bool | Progress = False,
     ) -> BackTest:
@@ -381,9 +381,9 @@ class View(PromptView):
         Args:
             history: How far back: "90 days", a duration, or the first moment.
             settings: The options of `recall` to compare, by a name of yours, in place of those of each recall:
-                `{"usual": {}, "short": {"limit": 5}}`. Besides, `reader` and `embedder` take what `open` takes, and
-                `max_tokens` is the budget of a prompt. The first setting is what the others are compared with. By
-                default the usual options are compared with leaving out the reader, and each signal.
+                `{"usual": {}, "short": {"limit": 5}}`, or a list without names. Besides, `reader` and `embedder` take
+                what `open` takes, and `max_tokens` is the budget of a prompt. The first setting is what the others are
+                compared with. By default the usual options are compared with leaving out the reader, and each signal.
             recalls: At most so many recalls, the newest ones.
             progress: True shows a progress bar; a function is called with (done, total).
 

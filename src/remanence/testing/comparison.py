@@ -26,7 +26,7 @@ Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 def evaluate(
     view: View,
     questions: Mapping[str, Expected] | Iterable[tuple[str, Expected] | Mapping[str, Any]],
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]] | None = None,
     *,
     limit: int = 10,
     progress: bool | Progress = False,
@@ -37,8 +37,8 @@ def evaluate(
         view: The space, or a view of its past. It does not change.
         questions: Pairs of a question and what is expected: a memory, an id, a key, or a part of its text; or a
             list of these. Or dicts with `question`, `expected`, and perhaps `now` and `during`.
-        settings: The options of `recall` to compare, by a name of yours: `{"usual": {}, "words":
-            {"signals": ["words"]}}`. The options `reader` and `embedder` take what `open` takes; for another
+        settings: The options of `recall` to compare, by a name of yours, or a list without names: `{"usual": {},
+            "words": {"signals": ["words"]}}`. The options `reader` and `embedder` take what `open` takes; for another
             embedder all texts are embedded, in a copy in memory. By default the usual options are compared with
             leaving out the reader, and each signal.
         limit: How many hits each question may have.
