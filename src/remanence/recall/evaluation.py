@@ -247,7 +247,7 @@ def evaluate_settings(
 
 
 def check_settings(settings: object, options: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """The settings of a caller: options of `recall` by name, or a list of them, which are named after their options. The
+    """The settings of a caller: options of `recall` by name, or a list of them, named after their options. The
     values are checked when they are used."""
     if isinstance(settings, list | tuple) and all(isinstance(values, Mapping) for values in settings):
         settings = {
