@@ -16,6 +16,5 @@ llm_extractor.py   facts, profiles and merged texts from a language model
     llm_facts.py     a fact from such a row, checked against the conversation
     llm_support.py   whether its quotation tells it
     llm_dates.py     the dates of a fact, checked against its quotation
-    llm_support.py   whether the turns say what a fact says
 time_limit.py      calls of a caller's code with a time limit; who calls a model first gets it first
 """

@@ -1,8 +1,7 @@
 """Whether memories support what an answer says, sentence by sentence.
 
-The reader that comes with the package reads the memories with each sentence, and a small
-network (`models/answer_check.py`) judges by what it says and by the names, numbers, times and words that agree or
-differ.
+The reader that comes with the package reads the memories with each sentence, and a small network
+(`models/answer_check.py`) judges by what it says and by the names, numbers, times and words that agree or differ.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import Moment
@@ -18,6 +17,7 @@ from remanence.models.answer_check import MIN_SUCCESSOR, Judgement, claim_probab
 from remanence.models.embedders import sentence_embedder
 from remanence.models.reader_input import MAX_LINES
 from remanence.models.readers import default_reader
+from remanence.recall.memories_used import HasMemory
 from remanence.recall.reading import as_reader_line, closer_in_time, valid_or_told
 from remanence.recall.sentence_features import Comparison, tells_past
 from remanence.schema import UTC, Hit, Memory, format_moment
@@ -39,13 +39,6 @@ MIN_CONTRADICTED = 0.6
 """The least probability for "contradicted"; below it the more probable of the other two is said."""
 _MIN_CLAIM = 0.5
 """The probability from which on a sentence claims something."""
-
-
-class HasMemory(Protocol):
-    """A `Hit`, or one of the `MemoryDetails` of `get_many`."""
-
-    @property
-    def memory(self) -> Memory | None: ...
 
 
 @dataclass(frozen=True, slots=True)

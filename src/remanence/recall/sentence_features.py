@@ -36,8 +36,6 @@ _NONE = re.compile(r"\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGN
 _POWERS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _SAME, _OTHER = 0.8, 0.45
 """The similarity of two words from which on they count as one word, and as words of one matter."""
-
-
 _UNRELATED = 0.3
 """The similarity that is taken for that of a further line, where there is only one."""
 

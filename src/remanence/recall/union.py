@@ -137,9 +137,9 @@ def _common_scales(question: str, found: Mapping[str, Recall]) -> dict[str, dict
     """For each space the scales of the signals that fit all spaces.
 
     The best raw score of any space counts in full, and the weights are those of all signals that searched any space.
-    Only the scores of the words are not comparable: how rare a word is
-    differs from space to space, and the best match of each would count in full. So they count in proportion to how well
-    the hits of a space match the question by the statistics of all hits together.
+    Only the scores of the words are not comparable: how rare a word is differs from space to space, and the best match
+    of each would count in full. So they count in proportion to how well the hits of a space match the question by the
+    statistics of all hits together.
     """
     ceilings: dict[str, float] = {}
     for recall in found.values():

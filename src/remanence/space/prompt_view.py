@@ -1,5 +1,5 @@
-"""What a view puts into a prompt: the profile, the briefing at its start, what helps to answer one message, and what
-worked. And whether the answer to it rests on memories."""
+"""What a view puts into a prompt: the profile, the briefing at its start, and what helps to answer one message; and
+whether memories support an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from remanence.recall.checked_answer import MAX_READ, CheckedAnswer, check
 from remanence.recall.profile import Profile, build_briefing, build_profile
 from remanence.recall.topics import Topics
 from remanence.space.facets.facet import MemoryListing
-from remanence.space.facets.procedure_facet import ProceduresView
 from remanence.space.for_prompt import Keep, PromptMemories, SupportsRecall, recall_for_prompt
 from remanence.text.framing import strip_frames
 
@@ -24,14 +23,9 @@ if TYPE_CHECKING:
 
 
 class PromptView(MemoryListing):
-    """The methods of a view that write a part of a prompt."""
+    """The methods of a view that write a part of a prompt, or check the answer to one."""
 
     _moment: datetime | None
-
-    @property
-    def procedures(self) -> ProceduresView:
-        """Which steps of a task worked, as this view knows it."""
-        return self._facet(ProceduresView)
 
     def for_prompt(
         self,

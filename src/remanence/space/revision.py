@@ -11,18 +11,12 @@ from remanence.index.engine.inputs import Moment
 from remanence.remember import revise as revising
 from remanence.remember import validate
 from remanence.schema import Memory
-from remanence.space.facets.procedure_facet import Procedures
 from remanence.space.removal import MemoryRemoval
 from remanence.text.temporal import parse_moment
 
 
 class MemoryRevision(MemoryRemoval):
     """The methods of a space that give memories a new version. Views of the past have the old one."""
-
-    @property
-    def procedures(self) -> Procedures:
-        """Recording which steps of a task worked, and recalling them. Each run is a version of its memory."""
-        return self._facet(Procedures)
 
     def revise(
         self,

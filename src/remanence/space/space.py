@@ -26,6 +26,7 @@ from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.facets.procedure_facet import Procedures
 from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.revision import MemoryRevision
 from remanence.text.temporal import parse_moment
@@ -190,7 +191,7 @@ class Space(MemoryRevision):
             [(), ('sport',)]
         """
         show, engine, now = progress_bar(progress, "remembering"), self._engine, self._engine.now()
-        checked_rows, drafts = _rows(rows, "texts or dicts"), list[AddOptions]()
+        checked_rows, drafts = inputs.check_rows(rows, "texts or dicts"), list[AddOptions]()
         try:
             for row in checked_rows:
                 drafts.append(validate.parse_draft({"text": row} if isinstance(row, str) else row))
@@ -234,7 +235,7 @@ class Space(MemoryRevision):
             'Alice'
         """
         show, at = progress_bar(progress, "remembering"), self._at(now)
-        rows = enumerate(_rows(turns, "dicts"), 1)
+        rows = enumerate(inputs.check_rows(turns, "dicts"), 1)
         checked = [validate.parse_turn(turn, row=number) for number, turn in rows]
         with self._engine.use_date_order_of(self.name, [turn.content for turn in checked]), show as shown:
             return store_turns(self._engine, self.name, checked, at, shown, not wait)
@@ -461,6 +462,11 @@ class Space(MemoryRevision):
         return self._facet(Jobs)
 
     @property
+    def procedures(self) -> Procedures:
+        """Recording which steps of a task worked, and recalling them."""
+        return self._facet(Procedures)
+
+    @property
     def proposals(self) -> Proposals:
         """What others offer to this space, to be approved or rejected."""
         return self._facet(Proposals)
@@ -490,9 +496,3 @@ def _texts_with_times(drafts: Iterable[AddOptions]) -> list[str]:
     """The texts of these drafts that may contain dates."""
     values = (part for draft in drafts for part in (draft.text, draft.valid_from, draft.valid_until))
     return [part for part in values if isinstance(part, str)]
-
-
-def _rows(rows: object, of: str) -> Iterable[Any]:
-    if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
-        raise InvalidInput(f"{inputs.shorten_repr(rows)} is {inputs.type_name(rows)}, not a list of {of}. Give a list.")
-    return rows

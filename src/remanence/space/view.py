@@ -23,6 +23,7 @@ from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
 from remanence.space.facets.entity_facet import EntitiesView
 from remanence.space.facets.graph_view import GraphView
+from remanence.space.facets.procedure_facet import ProceduresView
 from remanence.space.prompt_view import PromptView
 from remanence.space.recall_request import answer_request, checked_request, with_usage
 from remanence.text.temporal import parse_moment
@@ -448,6 +449,11 @@ class View(PromptView):
     def graph(self) -> GraphView:
         """How entities and memories are connected, as this view knows it."""
         return self._facet(GraphView)
+
+    @property
+    def procedures(self) -> ProceduresView:
+        """Which steps of a task worked, as this view knows it."""
+        return self._facet(ProceduresView)
 
     @property
     def audit(self) -> AuditView:

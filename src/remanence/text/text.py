@@ -317,7 +317,9 @@ def text_hash(text: str) -> bytes:
 
 
 _MAX_NAME_WORDS = 8
+"""Words of the longest name."""
 _SENTENCE_WORDS = 4
+"""Up to so many words that end with a mark may be a name: "Yahoo!"."""
 _NAME_CHARACTER = re.compile(r"\w")
 
 

@@ -232,6 +232,13 @@ def _real(value: object) -> float | None:
     return None if isinstance(value, bool) or not isinstance(value, Real) else float(value)
 
 
+def check_rows(rows: object, of: str) -> Iterable[Any]:
+    """Several rows of something, such as "dicts"."""
+    if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
+        raise InvalidInput(f"{shorten_repr(rows)} is {type_name(rows)}, not a list of {of}. Give a list.")
+    return rows
+
+
 def check_names(value: object, what: str) -> tuple[str, ...] | None:
     if value is None:
         return None

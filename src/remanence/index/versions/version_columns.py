@@ -201,10 +201,9 @@ class RowAttributes(SavedPart):
 
     def mask_with_kinds_and_tags(self, kinds: Sequence[str] | None, tags: Sequence[str] | None) -> NDArray[np.bool_]:
         """The rows of one of these kinds that have all of these tags."""
-        mask = np.ones(len(self._kind), np.bool_)
-        if kinds is not None:
-            wanted = np.isin(np.arange(len(MEMORY_KINDS)), [MEMORY_KINDS.index(kind) for kind in kinds])
-            mask &= wanted[self._kind.values]
+        mask = np.full(len(self._kind), kinds is None)
+        for kind in kinds or ():
+            mask |= self._kind.values == MEMORY_KINDS.index(kind)
         for tag in tags or ():
             tagged = np.zeros(len(mask), np.bool_)
             if tag in self._tags:
