@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
 from numbers import Integral, Real  # numpy's numbers too
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from remanence.errors import InvalidInput
