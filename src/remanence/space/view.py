@@ -137,7 +137,7 @@ class View(PromptView):
             A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
 
         Raises:
-            InvalidInput: An argument is not what it should be; the message names it.
+            InvalidInput: An argument is not valid; the message names it.
 
         Example:
             >>> import remanence
