@@ -136,7 +136,7 @@ class Upkeep(UpkeepReports):
         The new memory counts as told when the last of them was; `meta["merged"]["first_told"]` is when the first was.
 
         Args:
-            mode: "apply" merges. "link" links every two of the memories instead of merging them, also those that a
+            mode: "apply" merges. "link" links each pair of the memories instead of merging them, also those that a
                 person should review before a merge. "preview" is "apply" with `dry_run=True`.
             dry_run: True only plans; `apply` does what the plan says.
             clusters: Some of the clusters that `clusters()` found, to merge regardless of what is suggested for
