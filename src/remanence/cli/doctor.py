@@ -20,6 +20,7 @@ from remanence.cli.output import Lines
 from remanence.cli.parser import command
 from remanence.errors import RemanenceError
 from remanence.ledger import is_address, ledger_exists, shown_location
+from remanence.operating_system import is_windows, user_number
 from remanence.schema.version import __version__
 
 _MIN_FREE = 200_000_000  # bytes; a full disk stops writes
@@ -101,7 +102,7 @@ def _problem_of(requirement: str) -> str | None:
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return None if "win32" in requirement and sys.platform == "win32" else f"{name} is not installed"
+        return None if "win32" in requirement and is_windows() else f"{name} is not installed"
     met = all(_satisfies(version, clause.strip()) for clause in wanted.split(",") if clause.strip())
     return None if met else f"{name} is {version}, and {wanted} is needed"
 
@@ -179,7 +180,7 @@ def _folder(args: Namespace) -> Iterator[Finding]:
     yield Finding("folder", "good", f"{folder.resolve()}: {size / 1e6:,.1f} MB")
     unwritable = [file for file in (folder, *folder.rglob("*")) if not os.access(file, os.W_OK)]
     if unwritable:
-        user = f"chown -R {os.getuid()} {folder}" if hasattr(os, "getuid") else ""
+        user = "" if user_number() is None else f"chown -R {user_number()} {folder}"
         advice = f"Memories can be read and not added. As its owner: chmod -R u+w {folder}, or {user}"
         yield Finding("folder", "problem", f"{unwritable[0]} cannot be written", advice)
     mode = stat.S_IMODE(folder.stat().st_mode)

@@ -27,6 +27,7 @@ import numpy as np
 
 from remanence.errors import InvalidEmbedding, MissingExtra
 from remanence.models.time_limit import CallQueue
+from remanence.operating_system import after_fork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,8 +165,7 @@ def _keep_sessions() -> None:
         _started.clear()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_keep_sessions)
+after_fork(_keep_sessions)
 
 
 def cpu_threads() -> int:
