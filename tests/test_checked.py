@@ -17,7 +17,7 @@ from remanence.models import answer_check
 from remanence.recall.checked_answer import MAX_READ, MAX_SENTENCES, CheckedAnswer
 from remanence.recall.sentence_features import numbers_of, tells_past
 from remanence.schema import UTC
-from remanence_mcp.tool_sets import load_tools
+from remanence_server.mcp.tool_sets import load_tools
 from remote import connected
 
 NOW = "2026-06-01"
