@@ -18,6 +18,7 @@ from typing import cast
 import pytest
 
 from remanence import operating_system
+from remanence.cli import doctor
 from remanence.index.vectors.stores import shard_files
 from remanence.ledger.locks import FolderLocks
 from remanence.operating_system import (
@@ -216,6 +217,14 @@ def test_windows_has_no_forks_and_limits() -> None:
     """What is asked for them has no effect there."""
     after_fork(lambda: None)
     limit_this_process(1)
+
+
+@SYSTEMS
+def test_the_doctor_reads_modes_where_there_are_some(system: str, tmp_path: Path) -> None:
+    """On Windows everybody would seem to be let in."""
+    tmp_path.chmod(0o755)
+    found = [finding.text for finding in doctor._permissions(tmp_path)]
+    assert found == ([] if system == "windows" else ["other users of this machine may enter the folder (755)"])
 
 
 @SYSTEMS
