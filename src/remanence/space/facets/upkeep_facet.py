@@ -229,7 +229,7 @@ class Upkeep(UpkeepReports):
     aimport_vault = in_thread(import_vault)
 
     def discover(self, *, dry_run: bool = False, progress: bool | Progress = False) -> DiscoveryPlan:
-        """Link memories that are about the same entities.
+        """Link memories that are about the same entities, at least two, from a score of `settings.relate_above` on.
 
         Args:
             dry_run: True only plans; `apply` does what the plan says.
@@ -238,7 +238,12 @@ class Upkeep(UpkeepReports):
         Returns:
             The plan, which prints as a table. It is applied already, unless `dry_run` is True.
         """
-        return self._step(discovery.plan_related_links, dry_run, progress)
+
+        return self._step(
+            lambda index, memories, report: discovery.plan_related_links(index, memories, self.settings, report),
+            dry_run,
+            progress,
+        )
 
     adiscover = in_thread(discover)
 
