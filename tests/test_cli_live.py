@@ -63,6 +63,23 @@ class TestHelpAndMistakes:
             main(["zzzz"])
         assert "Did you mean" not in capsys.readouterr().err
 
+    def test_the_usage_of_a_command_names_that_command(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["graph", "path", "Alice"])
+        assert capsys.readouterr().err.startswith("usage: remanence graph path [-h]")
+
+    def test_a_group_alone_lists_its_commands(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["graph"]) == 2
+        shown = capsys.readouterr().err
+        assert shown.startswith("usage: remanence graph ")
+        assert "timeline" in shown
+
+    @pytest.mark.parametrize("words", [["recal", "x"], ["recall", "x", "--limit", "many"], ["graph", "path"]])
+    def test_wrong_usage_is_json_if_asked_for(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main([*words, "--json"])
+        assert json.loads(capsys.readouterr().err)["error"]["type"] == "WrongUsage"
+
 
 def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> None:
     """One value, or one a line where a list is printed."""
@@ -86,6 +103,7 @@ def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> N
     error = json.loads(run("get", "nope", "--json", code=1))["error"]
     assert error["type"] == "NotFound"
     assert "nope" in error["message"]
+    assert "--yes" in json.loads(run("erase", memory, "--json", code=2))["error"]["message"]
 
 
 class TestImport:

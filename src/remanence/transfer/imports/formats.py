@@ -388,13 +388,7 @@ FORMATS = (
         files=r"\.txt$",
         parse=whatsapp_rows,
     ),
-    Format(
-        "csv",
-        "CSV file",
-        (_CSV_TURN, _CSV_MEMORY),
-        files=r"\.[ct]sv$",
-        parse=csv_rows,
-    ),
+    Format("csv", "CSV file", (_CSV_TURN, _CSV_MEMORY), files=r"\.[ct]sv$", parse=csv_rows),
 )
 
 
