@@ -290,6 +290,15 @@ class TestTheFolder:
         assert "contains no memories" in run(verb, code=1)
         assert not home.exists()
 
+    def test_a_file_in_place_of_the_folder_is_named(self, run: Run, home: Path) -> None:
+        home.write_text("text")
+        assert "is a file, not a folder with memories" in run("count", code=1)
+
+    @pytest.mark.parametrize("space", ["default/", "/default", "default//users"])
+    def test_a_token_for_a_space_that_cannot_be_is_refused(self, run: Run, space: str) -> None:
+        """It would open nothing."""
+        assert "is no name of a space" in run("tokens", "create", "laptop", space, code=1)
+
     def test_a_file_is_no_folder(self, run: Run, home: Path) -> None:
         """The ledger's own words reach the user."""
         home.write_text("not a folder")

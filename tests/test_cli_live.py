@@ -84,7 +84,7 @@ class TestHelpAndMistakes:
 def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> None:
     """One value, or one a line where a list is printed."""
     memory = json.loads(run("add", "Alice lives in Porto.", "--json"))["id"]
-    assert json.loads(run("count", "--json")) == {"count": 1}
+    assert json.loads(run("count", "--json")) == json.loads(run("--json", "count")) == {"count": 1}
     assert json_lines(run("spaces", "--json")) == ["default"]
     assert json.loads(run("relate", "Bob", "knows", "Alice", "--valid-from", "2026-01-02", "--json"))[
         "valid_from"
@@ -103,6 +103,7 @@ def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> N
     error = json.loads(run("get", "nope", "--json", code=1))["error"]
     assert error["type"] == "NotFound"
     assert "nope" in error["message"]
+    assert "has no JSON" in json.loads(run("demo", "--json", code=1))["error"]["message"]
     assert "--yes" in json.loads(run("erase", memory, "--json", code=2))["error"]["message"]
 
 

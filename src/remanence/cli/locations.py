@@ -21,8 +21,10 @@ def memory_location(args: Namespace, *, create: bool = False) -> str | Path:
     location = str(named) if is_address(named) else Path(named).expanduser()
     if not create and not ledger_exists(location):
         shown = shown_location(location)
+        if isinstance(location, Path) and location.is_file():
+            raise InvalidInput(f"{shown!r} is a file, not a folder with memories. Name the folder with --memory.")
         raise InvalidInput(
-            f"{shown} contains no memories. Add one with `remanence --memory {shown} add ...`, "
+            f"{shown!r} contains no memories. Add one with `remanence --memory {shown} add ...`, "
             "or name the right folder with --memory or REMANENCE_MEMORY."
         )
     return location

@@ -217,6 +217,7 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"remanence {__version__}")
     _add_location_options(parser, os.environ.get("REMANENCE_MEMORY") or DEFAULT_FOLDER, None)
+    parser.add_argument("--json", **_OPTIONS["--json"])
     parser.set_defaults(run=None, asked=parser)
     groups: dict[str, ArgumentParser] = {"": parser}
     # The commands are listed by section, in the epilog.
@@ -268,12 +269,12 @@ def _add_command(subparsers: Any, verb: str, command: Command) -> ArgumentParser
         epilog=f"Example:\n  remanence {command.example}",
         formatter_class=RawDescriptionHelpFormatter,
     )
-    # An option that is not given after the verb keeps the value given before it.
+    # An option that is not given after the verb keeps the value given before it; so does `--json`.
     _add_location_options(parser, SUPPRESS, SUPPRESS)
     for word in command.options.split():
         parser.add_argument(word, **_OPTIONS.get(f"{command.name} {word}") or _OPTIONS.get(word, {}))
+    parser.add_argument("--json", **_OPTIONS["--json"] | {"default": SUPPRESS})
     if command.run is not None:
-        parser.add_argument("--json", **_OPTIONS["--json"])
         parser.set_defaults(run=command.run)
     return parser
 
