@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import re
@@ -105,6 +106,21 @@ def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> N
     assert "nope" in error["message"]
     assert "has no JSON" in json.loads(run("demo", "--json", code=1))["error"]["message"]
     assert "--yes" in json.loads(run("erase", memory, "--json", code=2))["error"]["message"]
+
+
+def test_a_full_disk_is_one_line(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When the output goes to a file there."""
+
+    def full(_: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    run("add", "Hello.")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.stdout, "write", full)
+        code = main(["--memory", str(home), "memories"])
+    assert (code, capsys.readouterr().err) == (1, f"error: [Errno {errno.ENOSPC}] No space left on device.\n")
 
 
 class TestImport:

@@ -75,4 +75,8 @@ def _run(args: Namespace) -> int:
         # The reader has closed the pipe. What is still in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
+    except OSError as error:
+        # The disk is full, or a file cannot be read or written.
+        print_error(type(error).__name__, f"{error}.", as_json=getattr(args, "json", False))
+        return 1
     return code
