@@ -522,13 +522,15 @@ class TestAccess:
 
     def test_a_port_that_another_program_has_is_refused(self, tmp_path: Path) -> None:
         """Before anything says that it serves, and with what to do."""
-        started: list[bool] = []
+        started: list[int] = []
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
             with pytest.raises(InvalidInput, match=rf"Port {port} of 127.0.0.1 .*another port with --port"):
-                serve(remanence.open(tmp_path), ServerSettings(port=port), on_start=lambda: started.append(True))
+                serve(remanence.open(tmp_path), ServerSettings(port=port), on_start=started.append)
+            with pytest.raises(InvalidInput, match="port=99999 is no port"):
+                serve(remanence.open(tmp_path), ServerSettings(port=99_999), on_start=started.append)
         assert not started
 
     def test_tokens_are_stored_as_hashes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

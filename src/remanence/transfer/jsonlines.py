@@ -103,7 +103,7 @@ def named_errors(path: Path) -> Iterator[None]:
 
 
 def file_to_write(path: Path) -> Path:
-    """The file that a path names, behind a link. A file that is complete replaces it, which must not happen to a device.
+    """The file that a path names, behind a link. What is written replaces it, which must not happen to a device.
 
     Raises:
         OSError: It is a folder, or a device or pipe such as /dev/stdout.

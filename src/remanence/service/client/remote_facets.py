@@ -285,14 +285,14 @@ class RemoteAdmin(RemoteAdminView):
         fields = {"children": children, "vectors": vectors}
         with named_errors(file_path):
             written = file_to_write(file_path)
-            file = tempfile.NamedTemporaryFile(dir=written.parent, delete=False)
-        with file:
+            descriptor, partial = tempfile.mkstemp(dir=written.parent)
+        with open(descriptor, "wb") as file:
             try:
-                self._view._connection.download(self._space, "/export", fields, file.file)
+                self._view._connection.download(self._space, "/export", fields, file)
             except BaseException:
-                os.unlink(file.name)
+                os.unlink(partial)
                 raise
-        os.replace(file.name, written)
+        os.replace(partial, written)
         return file_path
 
     def _listed(self, status: ListedStatus) -> Iterable[Memory]:
