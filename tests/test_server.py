@@ -221,7 +221,7 @@ def test_a_field_that_does_not_exist_is_answered_with_those_that_do(
     ("path", "content", "media_type", "detail"),
     [
         ("memories", b"", "application/json", "body: Field required"),
-        ("recall", b'{"query": "x"', "application/json", "body.13: JSON decode error"),
+        ("recall", b'{"query": "x"', "application/json", "body.13: The body is not JSON from this character on ("),
         ("recall", b"null", "application/json", "body: "),
         ("recall", b'{"query": "x"}', "text/plain", "body: Send the body as application/json (given: b"),
         ("recall", b'{"query": "x", "limit": 0}', "application/json", "body.limit: "),
