@@ -253,6 +253,11 @@ class TestChat:
         assert "nothing stored: nothing is to be stored" in again
         assert run("count") == "3"
 
+    def test_an_unknown_command_is_named(self, typed: Run) -> None:
+        """Before the list of those that there are."""
+        assert "there is no command /stroe." in typed("/stroe\n")
+        assert "there is no command" not in typed("/help\n")
+
     def test_the_past_stores_nothing(self, typed: Run, run: Run) -> None:
         run("add", "Alice lives in Porto.", "--now", "2026-01-01")
         shown = typed("/as-of 2025-01-01\nWhere does Alice live?\n/as-of\n/store\nWhere does Alice live?\n")

@@ -533,6 +533,18 @@ class TestAccess:
                 serve(remanence.open(tmp_path), ServerSettings(port=99_999), on_start=started.append)
         assert not started
 
+    def test_who_starts_it_is_told_the_port_that_was_taken(self, tmp_path: Path) -> None:
+        """Port 0 is any free one."""
+        told: list[int] = []
+
+        def stop(port: int) -> None:
+            told.append(port)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            serve(remanence.open(tmp_path), ServerSettings(port=0), on_start=stop)
+        assert told[0] > 0
+
     def test_tokens_are_stored_as_hashes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Made, listed and revoked on the command line."""
         with remanence.open(tmp_path) as space:
