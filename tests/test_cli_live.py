@@ -123,6 +123,23 @@ def test_a_full_disk_is_one_line(
     assert (code, capsys.readouterr().err) == (1, f"error: [Errno {errno.ENOSPC}] No space left on device.\n")
 
 
+def test_the_process_for_jobs_ends_quietly_if_the_server_has_ended(home: Path) -> None:
+    """It may have been killed while the answer was made."""
+    options = {"location": str(home), "extractor": None}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", "from remanence.cli.job_process import main; main()"],
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        assert process.communicate(f"{json.dumps([options, 60])}\n".encode(), timeout=60)[1] == b""
+    assert process.returncode == 0
+
+
 class TestImport:
     def test_text_and_tables_are_imported_together(self, run: Run, tmp_path: Path) -> None:
         """Paragraphs and items of lists are memories, dated by the name of the file."""
