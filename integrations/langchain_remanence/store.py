@@ -226,8 +226,6 @@ class RemanenceStore(BaseStore):
         if self._owned is not None:
             self._owned.close()
 
-    aclose = in_thread(close)
-
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations: first all reads, on the state before the batch, then the last put for each key.
 
@@ -284,8 +282,6 @@ class RemanenceStore(BaseStore):
         past._table = ItemTable(past._view, operations.read_item, keep_history=False)
         return past
 
-    aas_of = in_thread(as_of)
-
     def at_checkpoint(self, config: RunnableConfig | Mapping[str, Any]) -> RemanenceStore:
         """Return this store as a run reads it that continues from the checkpoint of `config`, read-only.
 
@@ -298,8 +294,6 @@ class RemanenceStore(BaseStore):
         pinned = self._read_only()
         pinned._pinned = self._lineage.point_at(config)
         return pinned
-
-    aat_checkpoint = in_thread(at_checkpoint)
 
     def erase(self, namespace: tuple[str, ...], key: str) -> bool:
         """Remove an item for good: its present value and all earlier ones, from the past and from every file.
@@ -325,8 +319,6 @@ class RemanenceStore(BaseStore):
         ids = self._table.memories_at((tuple(namespace), key))
         return bool(space.erase_many(ids)) if ids else False
 
-    aerase = in_thread(erase)
-
     def sweep_ttl(self) -> int:
         """Delete the expired items. Only a store with `omit_expired=False` needs it.
 
@@ -338,8 +330,6 @@ class RemanenceStore(BaseStore):
         expired = [address for address, item in self._table.items_below(()) if item.is_expired(now)]
         self._write([self._memory(address, PutOp(*address, None)) for address in expired])
         return len(expired)
-
-    asweep_ttl = in_thread(sweep_ttl)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
         """Call `sweep_ttl` at an interval, in a thread.
@@ -357,6 +347,12 @@ class RemanenceStore(BaseStore):
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop the thread of `start_ttl_sweeper`. Return whether it has ended after at most `timeout` seconds."""
         return self._sweeper.stop(timeout)
+
+    aclose = in_thread(close)
+    aas_of = in_thread(as_of)
+    aat_checkpoint = in_thread(at_checkpoint)
+    aerase = in_thread(erase)
+    asweep_ttl = in_thread(sweep_ttl)
 
     # Reading
 

@@ -90,8 +90,6 @@ class PromptView(MemoryListing):
             record=record,
         )
 
-    afor_prompt = in_thread(for_prompt)
-
     def check_answer(self, answer: str, *, question: str = "") -> CheckedAnswer:
         """Compare each sentence of an answer with what this view recalls: supported, contradicted, or not told.
 
@@ -119,8 +117,6 @@ class PromptView(MemoryListing):
         found = cast("SupportsRecall", self).recall(asked, limit=MAX_READ)
         return check(answer, found, now=self._now())
 
-    acheck_answer = in_thread(check_answer)
-
     def briefing(self, *, max_tokens: int = 600) -> str:
         """The profile as a block for the start of a prompt: the same, to the byte, until what it states changes.
 
@@ -146,8 +142,6 @@ class PromptView(MemoryListing):
         """
         inputs.check_positive_int(max_tokens, "max_tokens")
         return build_briefing(self._engine, self._space, self._position, self._moment, max_tokens)
-
-    abriefing = in_thread(briefing)
 
     def profile(
         self,
@@ -189,4 +183,7 @@ class PromptView(MemoryListing):
         with inputs.progress_bar(progress, "reading") as shown:
             return build_profile(self._engine, self._space, self._position, self._moment, max_tokens, topics, shown)
 
+    afor_prompt = in_thread(for_prompt)
+    acheck_answer = in_thread(check_answer)
+    abriefing = in_thread(briefing)
     aprofile = in_thread(profile)

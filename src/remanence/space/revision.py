@@ -78,8 +78,6 @@ class MemoryRevision(MemoryRemoval):
         changes = validate.parse_changes(fields)
         return revising.revise(self._engine, self.name, inputs.check_one_or_more_ids(ids), changes)
 
-    arevise = in_thread(revise)
-
     def end(self, ids: str | Memory | Iterable[str | Memory], since: Moment | None = None) -> list[Memory]:
         """Say that memories are no longer true. Questions about the time before still find them.
 
@@ -106,8 +104,6 @@ class MemoryRevision(MemoryRemoval):
         moment = now if since is None else parse_moment(since, now, argument="since")
         return revising.end(self._engine, self.name, inputs.check_one_or_more_ids(ids), moment)
 
-    aend = in_thread(end)
-
     def revert(self, ids: str | Memory | Iterable[str | Memory]) -> list[Memory]:
         """Give memories the version before their last one again. Doing it twice changes nothing.
 
@@ -123,4 +119,6 @@ class MemoryRevision(MemoryRemoval):
         """
         return revising.revert(self._engine, self.name, inputs.check_one_or_more_ids(ids))
 
+    arevise = in_thread(revise)
+    aend = in_thread(end)
     arevert = in_thread(revert)

@@ -163,8 +163,6 @@ class Space(MemoryRevision):
             prepared = prepare(self._engine, draft, self._engine.now())
         return append(self._engine, self.name, [prepared])[0]
 
-    aadd = in_thread(add)
-
     def add_many(
         self, rows: Iterable[str | Mapping[str, Any]], *, wait: bool = True, progress: bool | Progress = False
     ) -> list[Memory]:
@@ -199,8 +197,6 @@ class Space(MemoryRevision):
             raise InvalidInput(f"row {len(drafts) + 1}: {error}") from None
         with engine.use_date_order_of(self.name, _texts_with_times(drafts)), show as report_progress:
             return store_drafts(engine, self.name, drafts, now, report_progress, not wait)
-
-    aadd_many = in_thread(add_many)
 
     def add_turns(
         self,
@@ -239,8 +235,6 @@ class Space(MemoryRevision):
         checked = [validate.parse_turn(turn, row=number) for number, turn in rows]
         with self._engine.use_date_order_of(self.name, [turn.content for turn in checked]), show as shown:
             return store_turns(self._engine, self.name, checked, at, shown, not wait)
-
-    aadd_turns = in_thread(add_turns)
 
     @overload
     def remember(
@@ -367,8 +361,6 @@ class Space(MemoryRevision):
         checked_ids, context = inputs.check_one_or_more_ids(ids), inputs.check_tags(context_tags) or ()
         return decay.touch(self._engine, self.name, checked_ids, self.upkeep.settings, context=context, boost=boost)
 
-    atouch = in_thread(touch)
-
     def child(self, *path: str) -> Space:
         """The space below this one with these names. Neither sees the other's memories.
 
@@ -406,8 +398,6 @@ class Space(MemoryRevision):
         """
         return self.admin._listed_space_names()
 
-    aspaces = in_thread(spaces)
-
     def verify(self) -> VerificationReport:
         """Read the whole ledger and check every digest, and every signature of this space; count its entries.
 
@@ -421,8 +411,6 @@ class Space(MemoryRevision):
         entries, digest = self._engine.ledger.verify(self.name)
         return VerificationReport(entries, digest.hex(), self._engine.signatures.check(self.name))
 
-    averify = in_thread(verify)
-
     def rebuild(self, *, progress: bool | Progress = False) -> None:
         """Delete the indexes of this space and build them from the ledger. Answers stay the same.
 
@@ -431,8 +419,6 @@ class Space(MemoryRevision):
         """
         with progress_bar(progress, "embedding") as report_progress:
             rebuild(self._engine, self.name, report_progress)
-
-    arebuild = in_thread(rebuild)
 
     def close(self) -> None:
         """Save the indexes and release every file. `with remanence.open(...)` does this at its end.
@@ -443,8 +429,6 @@ class Space(MemoryRevision):
             if self._worker is not None and not self._opened.was_forked:
                 self._worker.stop()
             self._opened.close()
-
-    aclose = in_thread(close)
 
     @property
     def entities(self) -> Entities:
@@ -487,6 +471,15 @@ class Space(MemoryRevision):
         from remanence.space.facets.upkeep_facet import Upkeep  # some twenty modules that most programs never need
 
         return self._facet(Upkeep)
+
+    aadd = in_thread(add)
+    aadd_many = in_thread(add_many)
+    aadd_turns = in_thread(add_turns)
+    atouch = in_thread(touch)
+    aspaces = in_thread(spaces)
+    averify = in_thread(verify)
+    arebuild = in_thread(rebuild)
+    aclose = in_thread(close)
 
     def _at(self, now: Moment | None) -> datetime:
         return self._engine.now() if now is None else parse_moment(now, self._engine.now(), argument="now")

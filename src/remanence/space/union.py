@@ -138,8 +138,6 @@ class Union:
         hits = [hit for hit in joined[:limit] if min_score is None or hit.score >= min_score]
         return replace(joined, hits=tuple(hits), missing={**missing, **joined.missing})
 
-    arecall = in_thread(recall)
-
     def for_prompt(self, /, message: str, **options: Any) -> PromptMemories:
         """What helps to answer a chat message, of all spaces, as a block for its prompt.
 
@@ -156,8 +154,6 @@ class Union:
             InvalidInput: An argument is not valid; the message names it.
         """
         return recall_for_prompt(self, message, **options)
-
-    afor_prompt = in_thread(for_prompt)
 
     def as_of(self, moment: Moment) -> Union:
         """These spaces as they were known at `moment`.
@@ -180,6 +176,9 @@ class Union:
     def get_many(self) -> Callable[..., Any]:
         """`get_many` of the first space."""
         return self._first.get_many
+
+    arecall = in_thread(recall)
+    afor_prompt = in_thread(for_prompt)
 
     @property
     def _first(self) -> View:

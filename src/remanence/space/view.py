@@ -173,8 +173,6 @@ class View(PromptView):
         )
         return self._recall_with(query, options)
 
-    arecall = in_thread(recall)
-
     def _recall_with(self, query: str, options: RecallOptions) -> Recall:
         max_hits, request, include = checked_request(self._engine, self.name, query, options, self._now())
         result = answer_request(self._engine, self.name, request, self._position_of, include)
@@ -242,8 +240,6 @@ class View(PromptView):
             since=_FIRST_DAY if since is None else since,
         )
 
-    arecent = in_thread(recent)
-
     def get(self, id: str | Memory) -> Memory | None:
         """The memory with this id, in the version that this view knows.
 
@@ -256,8 +252,6 @@ class View(PromptView):
         memory_id = inputs.check_memory_id(id)
         with self._engine.open_index(self.name) as index:
             return next(iter(index.visible_memories([memory_id], self._position(index))), None)
-
-    aget = in_thread(get)
 
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
         """These memories with their relations, links and use, in the order given, each once.
@@ -281,8 +275,6 @@ class View(PromptView):
         found = self._read_overview(lambda overview: overview.get_many(memory_ids))
         return with_usage(self._engine, self.name, found, self._position, self._now())
 
-    aget_many = in_thread(get_many)
-
     def find(self, key: str) -> Memory | None:
         """The memory with this key, in the version that this view knows.
 
@@ -304,8 +296,6 @@ class View(PromptView):
             number = index.catalog.find_by_identity(identity)
             ids = [] if number is None else [index.catalog.ids[number]]
             return next(iter(index.visible_memories(ids, self._position(index))), None)
-
-    afind = in_thread(find)
 
     def memories(
         self,
@@ -352,8 +342,6 @@ class View(PromptView):
         )
         return Memories(self._iterate(status, row_filter(options, self._now())))
 
-    amemories = iterate_in_thread(memories)
-
     def count(self) -> int:
         """Count the memories that are neither archived nor forgotten: those that `memories()` lists.
 
@@ -362,8 +350,6 @@ class View(PromptView):
         """
         with self._engine.open_index(self.name) as index:
             return len(index.current_rows(self._position(index)))
-
-    acount = in_thread(count)
 
     def evaluate(
         self,
@@ -414,8 +400,6 @@ class View(PromptView):
         with inputs.progress_bar(progress, "asking") as shown:
             return back_test(self._engine, self.name, head, since, settings, most, shown)
 
-    aevaluate = in_thread(evaluate)
-
     def as_of(self, moment: Moment) -> View:
         """This space as it was known at `moment`, read-only.
 
@@ -464,6 +448,15 @@ class View(PromptView):
     def admin(self) -> AdminView:
         """This space in numbers."""
         return self._facet(AdminView)
+
+    arecall = in_thread(recall)
+    arecent = in_thread(recent)
+    aget = in_thread(get)
+    aget_many = in_thread(get_many)
+    afind = in_thread(find)
+    amemories = iterate_in_thread(memories)
+    acount = in_thread(count)
+    aevaluate = in_thread(evaluate)
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """The vectors of texts, or of questions, by the embedder of this space."""

@@ -85,8 +85,6 @@ class GraphQueries(Facet):
             starts = [graph.find(start)]
             return traversal.walk(graph, starts, edge_names=names, depth=steps, direction=direction, limit=most)
 
-    aquery = in_thread(query)
-
     @retry_if_erased
     def path(self, start: NodeRef, end: NodeRef, depth: int = 6, at: Moment | None = None) -> Path | None:
         """How two nodes are connected, in the fewest steps.
@@ -116,8 +114,6 @@ class GraphQueries(Facet):
         most = inputs.check_positive_int(depth, "depth", MAX_DEPTH)
         with self._graph_at(at) as graph:
             return traversal.shortest_path(graph, graph.find(start), graph.find(end), most)
-
-    apath = in_thread(path)
 
     def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> RelationList:
         """When a relation held, in the order of time, each with its evidence.
@@ -151,8 +147,6 @@ class GraphQueries(Facet):
             other = set(graph.name_numbers(_entity_node(graph, object, "object")))
             number = graph.index.names.number
             return RelationList(r for r in relations if number(r.object) in other or number(r.subject) in other)
-
-    awhen = in_thread(when)
 
     @retry_if_erased
     def disagreements(
@@ -190,8 +184,6 @@ class GraphQueries(Facet):
             rows = None if memory_id is None else [index.require_visible(memory_id, snapshot.position)]
             return pairs_that_disagree(index, snapshot, wanted, rows)
 
-    adisagreements = in_thread(disagreements)
-
     def entity_map(self, *, limit: int = 5_000, layout: bool = False) -> EntityMap:
         """All entities at once: how often each is mentioned, and which are mentioned together or related.
 
@@ -215,8 +207,6 @@ class GraphQueries(Facet):
             found = build_entity_map(graph, most)
         return with_layout(found) if layout else found
 
-    aentity_map = in_thread(entity_map)
-
     def activity(self, *, growing: int = 8) -> Activity:
         """How the space grows: memories by week and kind, and the entities that are mentioned more and more.
 
@@ -237,8 +227,6 @@ class GraphQueries(Facet):
         most = inputs.check_positive_int(growing, "growing")
         with self._graph_at(None, any_time=True) as graph:
             return activity(graph, most)
-
-    aactivity = in_thread(activity)
 
     def temporal_join(
         self, left: Sequence[EntityRef], condition: str, right: Sequence[EntityRef]
@@ -270,8 +258,6 @@ class GraphQueries(Facet):
             [('Porto', '2020-01-01 to 2021-01-01')]
         """
         return traversal.join(self.when(*_side(left, "left")), condition, self.when(*_side(right, "right")))
-
-    atemporal_join = in_thread(temporal_join)
 
     def timeline(
         self,
@@ -316,8 +302,6 @@ class GraphQueries(Facet):
         return Timeline(
             event for event in events if event.edge_name is not None and event.edge_name in names_and_inverses
         )
-
-    atimeline = in_thread(timeline)
 
     @retry_if_erased
     def _events(self, node: NodeRef, since: Moment | None, until: Moment | None) -> Timeline:
@@ -371,6 +355,14 @@ class GraphQueries(Facet):
         found = self._read_overview(lambda overview: overview.page(status, number, count))
         return with_usage(self._engine, self._space, found, self._position, self._now())
 
+    aquery = in_thread(query)
+    apath = in_thread(path)
+    awhen = in_thread(when)
+    adisagreements = in_thread(disagreements)
+    aentity_map = in_thread(entity_map)
+    aactivity = in_thread(activity)
+    atemporal_join = in_thread(temporal_join)
+    atimeline = in_thread(timeline)
     amemories = in_thread(memories)
 
     # Helpers

@@ -55,8 +55,6 @@ class GraphView(GraphQueries):
         """
         return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit))
 
-    ashow = in_thread(show)
-
     def save(
         self,
         path: str | FilePath,
@@ -93,8 +91,6 @@ class GraphView(GraphQueries):
         """
         return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit)).save(path)
 
-    asave = in_thread(save)
-
     def to_igraph(
         self,
         start: NodeRef | None = None,
@@ -127,8 +123,6 @@ class GraphView(GraphQueries):
         """
         return pictures.to_igraph(self._subgraph(start, relations, depth, at, limit))
 
-    ato_igraph = in_thread(to_igraph)
-
     def to_networkx(
         self,
         start: NodeRef | None = None,
@@ -155,8 +149,6 @@ class GraphView(GraphQueries):
         """
         return pictures.to_networkx(self._subgraph(start, relations, depth, at, limit))
 
-    ato_networkx = in_thread(to_networkx)
-
     def show_timeline(self, node: NodeRef | None = None) -> NotebookPicture:
         """A picture for a notebook: when relations held, and when they were learned.
 
@@ -175,8 +167,6 @@ class GraphView(GraphQueries):
         relations = self._all_relations()
         return pictures.timeline_picture(relations[-_MAX_TIMELINE:], now=self._now(), total=len(relations))
 
-    ashow_timeline = in_thread(show_timeline)
-
     def save_timeline(self, node: NodeRef | None, path: str | FilePath) -> FilePath:
         """Write the picture of `show_timeline` to a file.
 
@@ -193,6 +183,11 @@ class GraphView(GraphQueries):
         """
         return self.show_timeline(node).save(path)
 
+    ashow = in_thread(show)
+    asave = in_thread(save)
+    ato_igraph = in_thread(to_igraph)
+    ato_networkx = in_thread(to_networkx)
+    ashow_timeline = in_thread(show_timeline)
     asave_timeline = in_thread(save_timeline)
 
     def _subgraph(

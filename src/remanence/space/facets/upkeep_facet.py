@@ -79,8 +79,6 @@ class Upkeep(UpkeepReports):
         """
         return record_expired(self._engine, self._space)
 
-    aexpire = in_thread(expire)
-
     def gc(
         self,
         *,
@@ -121,8 +119,6 @@ class Upkeep(UpkeepReports):
             below=settings.forget_below,
         )
 
-    agc = in_thread(gc)
-
     def consolidate(
         self,
         mode: Literal["apply", "link", "preview"] = "apply",
@@ -154,8 +150,6 @@ class Upkeep(UpkeepReports):
             consolidation.plan_consolidation, self._engine, settings=self.settings, step=step, clusters=clusters
         )
         return self._step(plan, dry_run or mode == "preview", progress)
-
-    aconsolidate = in_thread(consolidate)
 
     def promote(
         self,
@@ -196,8 +190,6 @@ class Upkeep(UpkeepReports):
             progress,
         )
 
-    apromote = in_thread(promote)
-
     def import_vault(
         self, vault: str | Path | None = None, *, dry_run: bool = False, progress: bool | Progress = False
     ) -> VaultImportPlan:
@@ -226,8 +218,6 @@ class Upkeep(UpkeepReports):
 
         return self._preview_or_apply(plan, dry_run, progress)
 
-    aimport_vault = in_thread(import_vault)
-
     def discover(self, *, dry_run: bool = False, progress: bool | Progress = False) -> DiscoveryPlan:
         """Link memories that are about the same entities.
 
@@ -239,8 +229,6 @@ class Upkeep(UpkeepReports):
             The plan, which prints as a table. It is applied already, unless `dry_run` is True.
         """
         return self._step(discovery.plan_related_links, dry_run, progress)
-
-    adiscover = in_thread(discover)
 
     def run(
         self,
@@ -273,8 +261,6 @@ class Upkeep(UpkeepReports):
         plan = partial(pipeline.plan_steps, self._engine, settings=self.settings, steps=steps, vault=self._vault(vault))
         return self._step(plan, dry_run, progress)
 
-    arun = in_thread(run)
-
     def apply(self, plan: Plan, *, progress: bool | Progress = False) -> Run | None:
         """Do exactly what a plan says.
 
@@ -294,8 +280,6 @@ class Upkeep(UpkeepReports):
         with runs.upkeep_lock(self._engine, self._space):
             run_id = self._apply(plan, progress)
         return next(run for run in self.runs() if run.id == run_id)
-
-    aapply = in_thread(apply)
 
     @overload
     def undo(self, run: str | Run) -> UndoReport: ...
@@ -351,8 +335,6 @@ class Upkeep(UpkeepReports):
         ids = inputs.check_one_or_more_ids(memories)
         return unforget(self._engine, self._space, ids)
 
-    arestore = in_thread(restore)
-
     def start(
         self,
         interval: str | float | timedelta = "1h",
@@ -381,6 +363,16 @@ class Upkeep(UpkeepReports):
         schedule = Schedule(work, parse_interval(interval))
         schedule.start()
         return schedule
+
+    aexpire = in_thread(expire)
+    agc = in_thread(gc)
+    aconsolidate = in_thread(consolidate)
+    apromote = in_thread(promote)
+    aimport_vault = in_thread(import_vault)
+    adiscover = in_thread(discover)
+    arun = in_thread(run)
+    aapply = in_thread(apply)
+    arestore = in_thread(restore)
 
     def _step(
         self,
