@@ -105,8 +105,6 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
         """Store nodes, or new versions of those whose ids are known, and return their ids."""
         return store_nodes(self.space, nodes)
 
-    # mypy compares `self` with that of the base class, which a method that overrides another may narrow.
-
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Forget the nodes of a document."""
         self.space.forget_many(memories_of(self.space, ref_doc_id), why="its document was deleted")
@@ -171,6 +169,7 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
         file = PurePosixPath(persist_dir) / f"{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
         return cls.from_persist_path(str(file), fs)
 
+    # mypy compares `self` with that of the base class, which a method that overrides another may narrow.
     async_add = in_thread(add)  # type: ignore[arg-type]
     adelete = in_thread(delete)  # type: ignore[arg-type]
     adelete_nodes = in_thread(delete_nodes)  # type: ignore[arg-type]

@@ -42,8 +42,8 @@ from remanence.space.for_prompt import (
     prompt_budget,
     quoted_hits,
     recall_distinct,
-    recall_for_prompt,
 )
+from remanence.space.for_prompt import for_prompt as recall_for_prompt
 from remanence.space.protocols import is_space, is_view
 from remanence.text.framing import (
     TokenCounter,

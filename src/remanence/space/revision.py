@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
@@ -63,19 +62,7 @@ class MemoryRevision(MemoryRemoval):
             ...     space.get(tea).text, space.get(tea).tags, [memory.text for memory in space.revert(tea)]
             ('Alice drinks green tea.', ('food',), ['Alice drinks gren tea.'])
         """
-        fields: dict[str, Any] = {
-            "text": text,
-            "kind": kind,
-            "valid_from": valid_from,
-            "valid_until": valid_until,
-            "importance": importance,
-            "strength": strength,
-            "expires_at": expires_at,
-            "tags": tags,
-            "add_tags": add_tags,
-            "remove_tags": remove_tags,
-        }
-        changes = validate.parse_changes(fields)
+        changes = validate.parse_changes(inputs.arguments(locals(), "ids"))
         return revising.revise(self._engine, self.name, inputs.check_one_or_more_ids(ids), changes)
 
     def end(self, ids: str | Memory | Iterable[str | Memory], since: Moment | None = None) -> list[Memory]:

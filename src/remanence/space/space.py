@@ -137,28 +137,7 @@ class Space(MemoryRevision):
             ...     [mention.name for mention in memory.mentions], str(memory.valid)
             (['Alice', 'Lisbon'], '2026-05-03')
         """
-        draft = validate.parse_draft(
-            {
-                "text": text,
-                "key": key,
-                "kind": kind,
-                "valid_from": valid_from,
-                "valid_until": valid_until,
-                "importance": importance,
-                "confidence": confidence,
-                "tags": tags,
-                "source": source,
-                "observed_by": observed_by,
-                "expires_at": expires_at,
-                "entities": entities,
-                "triples": triples,
-                "meta": meta,
-                "now": now,
-                "passages": passages,
-                "strength": strength,
-                "trust": trust,
-            }
-        )
+        draft = validate.parse_draft(inputs.arguments(locals()))
         with self._engine.use_date_order_of(self.name, _texts_with_times([draft])):
             prepared = prepare(self._engine, draft, self._engine.now())
         return append(self._engine, self.name, [prepared])[0]
@@ -316,21 +295,11 @@ class Space(MemoryRevision):
     async def aremember(
         self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]
     ) -> Job: ...
-    async def aremember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: bool | Literal["quiet"] = True,
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
-    ) -> list[Memory] | Job:
+    async def aremember(self, text_or_turns: Any, *, wait: Any = True, **options: Unpack[RememberOptions]) -> Any:
         """`remember` in a worker thread, for use with asyncio. It has the same parameters."""
         import asyncio  # here, as it takes long to load and most programs do not use it
 
-        run = partial(self.remember, text_or_turns, now=now, source=source, observed_by=observed_by, progress=progress)
-        return await asyncio.to_thread(run, wait=wait)
+        return await asyncio.to_thread(partial(self.remember, text_or_turns, wait=wait, **options))
 
     def touch(
         self, ids: str | Memory | Sequence[str | Memory], *, boost: bool = False, context_tags: str | Sequence[str] = ()

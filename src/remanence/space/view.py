@@ -146,32 +146,7 @@ class View(PromptView):
             ...     space.recall("What does Alice drink?", meta={"page": {"$gte": 3}})[0].memory.text
             'Alice drinks green tea.'
         """
-        options = RecallOptions(
-            limit=limit,
-            during=during,
-            history=history,
-            kinds=kinds,
-            tags=tags,
-            source=source,
-            speaker=speaker,
-            conversation=conversation,
-            meta=meta,
-            informative_only=informative_only,
-            exclude_texts=exclude_texts,
-            since=since,
-            min_score=min_score,
-            context=context,
-            min_trust=min_trust,
-            without=without,
-            now=now,
-            include=include,
-            signals=signals,
-            weights=weights,
-            vector=vector,
-            reader=reader,
-            deadline=deadline,
-        )
-        return self._recall_with(query, options)
+        return self._recall_with(query, RecallOptions(**inputs.arguments(locals(), "query")))
 
     def _recall_with(self, query: str, options: RecallOptions) -> Recall:
         max_hits, request, include = checked_request(self._engine, self.name, query, options, self._now())
@@ -228,17 +203,8 @@ class View(PromptView):
             ...     [hit.memory.text for hit in space.recent()]
             ['Bob rows.', 'Alice drinks tea.']
         """
-        return self.recall(
-            limit=limit,
-            history=history,
-            kinds=kinds,
-            tags=tags,
-            source=source,
-            speaker=speaker,
-            conversation=conversation,
-            meta=meta,
-            since=_FIRST_DAY if since is None else since,
-        )
+        options = inputs.arguments(locals())
+        return self.recall(**options | {"since": _FIRST_DAY if since is None else since})
 
     def get(self, id: str | Memory) -> Memory | None:
         """The memory with this id, in the version that this view knows.
