@@ -112,8 +112,8 @@ class RemoteGraphView(RemoteFacet):
         pairs = self._ask(graph_operations.disagreements, kinds=to_list(kinds), memory=memory)
         return [(pair.memory, pair.disagreement) for pair in pairs]
 
-    def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
-        given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
+    def _subgraph(self, start: Any, relations: Any = None, depth: int = 3, **part: Any) -> Subgraph:
+        given = {"start": start, "relations": to_list(relations), "depth": depth, **part}
         found: Subgraph = self._ask(graph_operations.graph, **given)
         return found
 

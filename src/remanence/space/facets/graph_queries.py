@@ -74,11 +74,8 @@ class GraphQueries(Facet):
             ...     [str(node) for node in space.graph.query("Alice", at="2025-06-01").nodes]
             ['Alice', 'Acme', 'Porto']
         """
-        names, steps, most = (
-            edge_names(relations),
-            inputs.check_positive_int(depth, "depth", MAX_DEPTH),
-            inputs.check_limit(limit),
-        )
+        steps = inputs.check_positive_int(depth, "depth", MAX_DEPTH)
+        names, most = edge_names(relations), inputs.check_limit(limit)
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"direction={direction!r} is neither 'out', 'in' nor 'both'.")
         with self._graph_at(at) as graph:
@@ -180,7 +177,7 @@ class GraphQueries(Facet):
                 raise InvalidInput(f"kinds={kinds!r} has {kind!r}. The kinds are {', '.join(DISAGREEMENT_KINDS)}.")
         memory_id = None if memory is None else inputs.check_memory_id(memory)
         with self._snapshot() as (index, snapshot):
-            wanted = [disagreement_kind for disagreement_kind in DISAGREEMENT_KINDS if disagreement_kind in kind_names]
+            wanted = [kind for kind in DISAGREEMENT_KINDS if kind in kind_names]
             rows = None if memory_id is None else [index.require_visible(memory_id, snapshot.position)]
             return pairs_that_disagree(index, snapshot, wanted, rows)
 
@@ -348,10 +345,8 @@ class GraphQueries(Facet):
         """
         if status not in PAGE_STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(PAGE_STATUSES)}.")
-        number, count = (
-            inputs.check_positive_int(page, "page"),
-            inputs.check_positive_int(page_size, "page_size", MAX_PAGE_SIZE),
-        )
+        number = inputs.check_positive_int(page, "page")
+        count = inputs.check_positive_int(page_size, "page_size", MAX_PAGE_SIZE)
         found = self._read_overview(lambda overview: overview.page(status, number, count))
         return with_usage(self._engine, self._space, found, self._position, self._now())
 
