@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
 
-from remanence.errors import InvalidInput
+from remanence.errors import InvalidInput, NotFound
 from remanence.service.docstrings import first_paragraph
 from remanence.service.json_forms import DONE, wrapped
 from remanence.service.noun_forms import json_form
@@ -181,7 +181,14 @@ def operation(
 
 
 def method_operation(
-    http_method: str, path: str, method: Method, access: Access = "read", *, name: str = "", **options: Any
+    http_method: str,
+    path: str,
+    method: Method,
+    access: Access = "read",
+    *,
+    name: str = "",
+    missing: str = "",
+    **options: Any,
 ) -> Operation:
     """Declare a method of `Space`, or of a facet of it, as an operation. Its first paragraph says what it does.
 
@@ -191,17 +198,22 @@ def method_operation(
         method: The method.
         access: What a token has to allow.
         name: The name of the operation; by default that of the method.
+        missing: What `NotFound` says where the method returns None, with the arguments in braces.
         options: What else `operation` takes.
     """
     group, facet, past = _place_of(method)
 
     def run(view: View, *arguments: Any, **given: Any) -> Any:
-        owner = getattr(view, facet) if facet else view
-        return getattr(owner, method.__name__)(*arguments, **given)
+        found = getattr(getattr(view, facet) if facet else view, method.__name__)(*arguments, **given)
+        if found is None and missing:
+            raise NotFound(missing.format(space=view.name, **given))
+        return found
 
     update_wrapper(run, method)
     run.__name__, run.__module__ = name or method.__name__, f"{group}_operations"
     run.__annotations__ = {**method.__annotations__, "self": View if past else Space}
+    if missing:
+        run.__annotations__["return"] = method.__annotations__["return"].removesuffix(" | None")
     return operation(http_method, path, access, method=method, **options)(run)
 
 

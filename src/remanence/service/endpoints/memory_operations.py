@@ -228,25 +228,20 @@ def list_memories(
     return Page([memory for _, memory in rows[:limit]], next_cursor)
 
 
-@operation("GET", "/memories/find", method=View.find)
-def find(view: View, key: str) -> Memory:
-    """Show the memory with a key."""
-    memory = view.find(key)
-    if memory is None:
-        raise NotFound(f"space {view.name!r} shows no memory with the key {key!r}. It may be forgotten.")
-    return memory
-
-
-@operation("GET", "/memories/{id}", method=View.get)
-def get(view: View, id: Name) -> Memory:
-    """Show one memory."""
-    memory = view.get(id)
-    if memory is None:
-        raise NotFound(
-            f"space {view.name!r} shows no memory {id!r}. It may be forgotten: unforget it, or ask as of a time when "
-            "it was known."
-        )
-    return memory
+find = method_operation(
+    "GET",
+    "/memories/find",
+    View.find,
+    missing="space {space!r} shows no memory with the key {key!r}. It may be forgotten.",
+)
+get = method_operation(
+    "GET",
+    "/memories/{id}",
+    View.get,
+    id=Name,
+    missing="space {space!r} shows no memory {id!r}. It may be forgotten: unforget it, or ask as of a time when it was "
+    "known.",
+)
 
 
 @operation("POST", "/memories/get", method=View.get_many)
