@@ -116,7 +116,7 @@ FORMS |= {
         read=_read_event,
     ),
     Exchange: Form(
-        without=("message", "prompt"),
+        without=("prompt",),
         more={
             "block": (str, lambda exchange: exchange.prompt.text),
             "missing": (Mapping[str, str], lambda exchange: exchange.prompt.missing),

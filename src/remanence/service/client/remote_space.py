@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx
 
@@ -48,19 +47,6 @@ from remanence.text.temporal import parse_moment
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-
-_Method = TypeVar("_Method", bound=Callable[..., Any])
-
-
-def same_signature_as(method: Callable[..., Any]) -> Callable[[_Method], _Method]:
-    """Give a method with other options the docstring and the signature of the one that it replaces."""
-
-    def apply(own: _Method) -> _Method:
-        update_wrapper(own, method)
-        return own
-
-    return apply
-
 
 if TYPE_CHECKING:  # a type checker sees the methods of the local classes, with their signatures
     from remanence.space.space import Space as _Space
@@ -121,7 +107,6 @@ class RemoteViewBase(_View):
             vectors += self._ask(memory_operations.embed, texts=part, query=query)
         return vectors
 
-    @same_signature_as(View.recall)
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
         if not isinstance(query, str):
             raise InvalidInput(f"{query!r} is of type {type(query).__name__}, not a question. Give text.")
@@ -135,7 +120,6 @@ class RemoteViewBase(_View):
         found: RecallReport = self._ask(memory_operations.union_recall, spaces=names, query=query, **given)
         return found.recall
 
-    @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
         text = None if meta is None else json.dumps(to_json(meta))
         filter_fields = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
