@@ -156,7 +156,8 @@ class _Chat:
         if found.answer is not None:
             self._turns.append({"role": "assistant", "content": found.answer})
         if self._json:
-            print(json.dumps(json_value(found), ensure_ascii=False), flush=True)
+            fields = json_value(found) | {"stored": json_value([change.memory for change in found.stored])}
+            print(json.dumps(fields, ensure_ascii=False), flush=True)
         else:
             print(f"{_described(found)}\n", flush=True)
 
