@@ -146,7 +146,7 @@ def _bash() -> str:
 
 def _kind(action: Action) -> str:
     """What the value of an option is: "@files", "@spaces", or "@any"."""
-    if "--space" in action.option_strings:
+    if not {"--space", "--also"}.isdisjoint(action.option_strings):
         return "@spaces"
     return "@files" if _FILE_OPTIONS.search(str(action.metavar or "")) else "@any"
 

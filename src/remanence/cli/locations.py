@@ -85,10 +85,21 @@ def reader_option(args: Namespace) -> Any:
 
 
 @contextmanager
-def open_view(args: Namespace) -> Iterator[remanence.View]:
-    """The space that was named, as of the moment that was named."""
+def open_view(args: Namespace) -> Iterator[remanence.View | remanence.Union]:
+    """The space that was named, or a union of it with those of `--also`, as of the moment that was named."""
     with open_space(args) as space:
-        yield space if args.as_of is None else space.as_of(args.as_of)
+        also = [_other_space(space, name, args) for name in getattr(args, "also", ())]
+        asked = remanence.union(space, *also) if also else space
+        yield asked if args.as_of is None else asked.as_of(args.as_of)
+
+
+def _other_space(space: remanence.Space, name: str, args: Namespace) -> remanence.Space:
+    from remanence.service.hosting.spaces import Spaces
+
+    spaces = Spaces(space)
+    if name not in spaces.names():
+        raise InvalidInput(_unknown_space(memory_location(args), name))
+    return spaces.get(name)
 
 
 def list_spaces(args: Namespace) -> list[str]:
