@@ -200,7 +200,8 @@ def for_prompt(
         log.warning("nothing is quoted in the prompt: %s", reason)
     hits = keep_those(quoted_hits(block, hits), "it does not fit into the token budget")
     if record:
-        _record(self, replace(recall, hits=tuple(hits)))
+        receipt = None if recall.receipt is None else replace(recall.receipt, prompt=True)
+        _record(self, replace(recall, hits=tuple(hits), receipt=receipt))
     others = tuple(LeftOut(hit, reasons[id(hit)]) for hit in recall if id(hit) in reasons)
     return PromptMemories(block, tuple(hits), recall.position, recall.missing, reason, others)
 
@@ -210,7 +211,7 @@ def repeat_for_prompt(view: SupportsRecall, receipt: Receipt) -> PromptMemories 
 
     The token budget is not in a receipt: it is the default one.
     """
-    if not (receipt.informative_only and receipt.question in (receipt.exclude_texts or ())):
+    if not receipt.prompt:
         return None
     said = [text.partition(": ") for text in receipt.context]
     return for_prompt(
