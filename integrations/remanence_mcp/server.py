@@ -73,7 +73,6 @@ class MemoryServer(MCPServer[Any]):
         verifier: TokenVerifier | None,
         auth: AuthSettings | None,
         projects: bool = False,
-        log_level: Any = "WARNING",
     ) -> None:
         super().__init__(
             name,
@@ -82,7 +81,7 @@ class MemoryServer(MCPServer[Any]):
             version=__version__,
             token_verifier=verifier,
             auth=auth,
-            log_level=log_level,
+            log_level="WARNING",
         )
         self._grant_of = grant_of
         self._projects = projects
@@ -118,18 +117,17 @@ class MemoryServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[Any]:
         """The resources, and the latest memories of the caller."""
-        listed = await super().list_resources()
-        return [*listed, *await self._in_space(None, listed_memories)]
+        return [*await super().list_resources(), *await self._in_space(listed_memories)]
 
     async def _complete(self, ref: Any, argument: Any, context: Any) -> Completion:
         """How an argument of a resource may go on."""
-        values = await self._in_space(None, partial(complete, argument.name, argument.value))
+        values = await self._in_space(partial(complete, argument.name, argument.value))
         shown = values[:_MAX_COMPLETIONS]
         return Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
 
-    async def _in_space(self, context: Context[Any, Any] | None, function: Callable[[], Any]) -> Any:
+    async def _in_space(self, function: Callable[[], Any]) -> Any:
         """What a function returns that asks the space of the caller, in a thread."""
-        with using_grant(await self._grant(context)):
+        with using_grant(await self._grant(None)):
             return await anyio.to_thread.run_sync(function)
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
@@ -256,16 +254,12 @@ def make_server(
         raise InvalidInput("no tool is left. Leave out default_tools=False, or name a set of tools.")
     if read_only and instructions is INSTRUCTIONS:
         instructions = READ_ONLY_INSTRUCTIONS
-    opened, right = _opener(space), _right(read_only)
-    grant_of = one_space(opened, right)
-    if tokens is not None:
-        grant_of = space_of_token(opened, right)
-    elif verifier is not None:
-        grant_of = space_of_user(opened, right)
+    choose: Any = space_of_token if tokens is not None else space_of_user if verifier is not None else one_space
+    right: Right = "read" if read_only else "admin"
     if projects is None:
         projects = tokens is not None and tokens.opens_several
     return MemoryServer(
-        grant_of,
+        partial(choose, _opener(space), right),
         chosen,
         name=name,
         instructions=instructions if default_tools else None,
@@ -306,10 +300,6 @@ def _progress_of(context: Context[Any, Any]) -> Callable[[int, int], None]:
             anyio.from_thread.run(context.report_progress, float(told), float(before + total))
 
     return report
-
-
-def _right(read_only: bool) -> Right:
-    return "read" if read_only else "admin"
 
 
 def _auth(url: str, issuer: str | None) -> AuthSettings:
