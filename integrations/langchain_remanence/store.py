@@ -45,11 +45,10 @@ from langchain_remanence.store_filters import matches_filter
 from langchain_remanence.ttl_sweeper import TTLSweeper
 from remanence import InvalidInput, Space
 from remanence import open as open_space
-from remanence.adapters import check_minutes, current_moment, in_thread, is_space
+from remanence.adapters import ClosedAtEnd, check_minutes, current_moment, in_thread, is_space
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-    from types import TracebackType
 
     from langchain_core.embeddings import Embeddings
     from langchain_core.runnables import RunnableConfig
@@ -65,7 +64,7 @@ _MIN_RENEWAL = 0.01
 """A read changes an expiry only by more than this fraction of its time to live, so that few reads write."""
 
 
-class RemanenceStore(BaseStore):
+class RemanenceStore(ClosedAtEnd, BaseStore):
     """A store that keeps LangGraph's items in a space, each as one memory that `put` revises.
 
     `get`, `put`, `delete`, `list_namespaces` and filters are exact; `search(query=...)` ranks by meaning,
@@ -201,22 +200,6 @@ class RemanenceStore(BaseStore):
         store.index_config, store.embeddings, store._owned = index, embeddings, space
         return store
 
-    def __enter__(self) -> RemanenceStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> RemanenceStore:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
     def setup(self) -> None:
         """Do nothing. It is here for code that was written for SqliteStore: a space is ready when it is open."""
 
@@ -348,7 +331,6 @@ class RemanenceStore(BaseStore):
         """Stop the thread of `start_ttl_sweeper`. Return whether it has ended after at most `timeout` seconds."""
         return self._sweeper.stop(timeout)
 
-    aclose = in_thread(close)
     aas_of = in_thread(as_of)
     aat_checkpoint = in_thread(at_checkpoint)
     aerase = in_thread(erase)

@@ -31,7 +31,7 @@ from remanence.adapters.chat_sessions import (
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability, true_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
-from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
 from remanence.recall.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
 from remanence.space.for_prompt import (
@@ -73,6 +73,7 @@ __all__ = [
     "SELF",
     "ChangeFollower",
     "ChatSession",
+    "ClosedAtEnd",
     "ErasureCertificate",
     "Keep",
     "NamedEmbedder",

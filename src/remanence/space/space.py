@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.engine.rebuilding import rebuild
 from remanence.remember import remember as remembering
@@ -32,8 +32,6 @@ from remanence.space.revision import MemoryRevision
 from remanence.text.temporal import parse_moment
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Unpack
 
     from remanence.ports import Progress
@@ -50,29 +48,13 @@ class RememberOptions(TypedDict, total=False):
     progress: bool | Progress
 
 
-class Space(MemoryRevision):
+class Space(ClosedAtEnd, MemoryRevision):
     """A space as it is now: everything that a `View` has, and writing."""
 
     def __init__(self, engine: Engine, name: str, *, worker: Worker | None = None, root: bool = False) -> None:
         super().__init__(engine, name)
         self._worker = worker
         self._root = root
-
-    def __enter__(self) -> Space:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Space:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     def add(
         self,
@@ -448,7 +430,6 @@ class Space(MemoryRevision):
     aspaces = in_thread(spaces)
     averify = in_thread(verify)
     arebuild = in_thread(rebuild)
-    aclose = in_thread(close)
 
     def _at(self, now: Moment | None) -> datetime:
         return self._engine.now() if now is None else parse_moment(now, self._engine.now(), argument="now")
