@@ -54,7 +54,9 @@ class Connection:
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
             raise InvalidInput(f"timeout={timeout!r} is not a number of seconds above 0.")
         self.url = _checked_url(url)
+        # Answers are not compressed: on one machine or in one network that takes longer than to send them.
         self._headers = {"user-agent": f"remanence/{__version__}", "accept": "application/json"}
+        self._headers |= {"accept-encoding": "identity"}
         self._headers |= {} if token is None else {"authorization": f"Bearer {token}"}
         self._timeout = timeout
         self._transport = transport
@@ -96,7 +98,7 @@ class Connection:
         is_secure = urlsplit(self.url).scheme == "https"
         context = ssl.create_default_context() if is_secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
-            return httpx.Client(transport=self._transport, verify=context, timeout=None)
+            return httpx.Client(transport=self._transport, verify=context, headers=self._headers)
         except (ImportError, ValueError, httpx.InvalidURL) as error:
             raise InvalidInput(
                 f"the proxy of the environment cannot be used ({error}). Name another one in HTTP_PROXY, or let "
@@ -126,20 +128,11 @@ class Connection:
             try:
                 if not isinstance(content, bytes):
                     content.seek(0)
-                # `Client.build_request` would parse the URL again, and merge headers and cookies.
-                request = httpx.Request(
-                    method,
-                    url,
-                    params=asked or None,
-                    content=content,
-                    headers={**self._headers, **(headers or {}), **_trace_headers()},
-                    extensions={"timeout": httpx.Timeout(timeout).as_dict()},
-                )
-                response = self._client.send(request, stream=True)
-                try:
+                sent = {**(headers or {}), **_trace_headers()}
+                with self._client.stream(
+                    method, url, params=asked or None, content=content, headers=sent, timeout=timeout
+                ) as response:
                     _receive(response, into)
-                finally:
-                    response.close()
                 self._raise_problem(response)
                 return response
             except (httpx.RequestError, httpx.InvalidURL) as error:
