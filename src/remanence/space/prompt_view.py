@@ -68,9 +68,6 @@ class PromptView(MemoryListing):
         Returns:
             The block; "" while nothing is known.
 
-        Raises:
-            InvalidInput: `max_tokens` is not valid.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -106,9 +103,6 @@ class PromptView(MemoryListing):
 
         Returns:
             The lines; `str()` gives the text.
-
-        Raises:
-            InvalidInput: `topics` or `max_tokens` is not valid.
 
         Example:
             >>> import remanence

@@ -52,7 +52,6 @@ class MemoryRevision(MemoryRemoval):
 
         Raises:
             NotFound: One of them is not in this space, or is hidden. None is changed then.
-            InvalidInput: A value is not valid; the message names it.
 
         Example:
             >>> import remanence

@@ -136,9 +136,6 @@ class View(PromptView):
         Returns:
             A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
 
-        Raises:
-            InvalidInput: An argument is not what it should be; the message names it.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -192,9 +189,6 @@ class View(PromptView):
 
         Returns:
             The memories as hits, the highest decay score first.
-
-        Raises:
-            InvalidInput: A filter is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -291,9 +285,6 @@ class View(PromptView):
         Returns:
             The memories, read while you iterate; `to_df()` is a data frame.
 
-        Raises:
-            InvalidInput: There is no such status, or a filter is not valid.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -376,9 +367,6 @@ class View(PromptView):
 
         Returns:
             A view, which has no methods that write.
-
-        Raises:
-            InvalidInput: `moment` cannot be read as a time.
 
         Example:
             >>> import remanence

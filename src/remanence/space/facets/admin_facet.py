@@ -116,9 +116,6 @@ class AdminView(Facet):
         Returns:
             The page, and how many memories match.
 
-        Raises:
-            InvalidInput: An argument is not valid; the message names it.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:

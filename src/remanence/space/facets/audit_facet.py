@@ -201,9 +201,6 @@ class AuditView(Facet):
         Returns:
             The changes, read from the ledger while you iterate.
 
-        Raises:
-            InvalidInput: `after_position` is not a ledger position.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:

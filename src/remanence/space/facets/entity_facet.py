@@ -133,9 +133,6 @@ class EntitiesView(Facet):
         Returns:
             The entity, or None if there is none.
 
-        Raises:
-            InvalidInput: `id` is neither a text nor an entity.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -159,9 +156,6 @@ class EntitiesView(Facet):
 
         Returns:
             The page, and how many entities there are in all.
-
-        Raises:
-            InvalidInput: `page` or `page_size` is not valid.
 
         Example:
             >>> import remanence

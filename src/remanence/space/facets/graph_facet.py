@@ -57,7 +57,6 @@ class Graph(GraphView):
 
         Raises:
             NotFound: A memory given as evidence is unknown, forgotten or erased, or an entity id is unknown.
-            InvalidInput: An argument is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -186,7 +185,6 @@ class Graph(GraphView):
 
         Raises:
             NotFound: No such relation or link holds at `valid_until`.
-            InvalidInput: An argument is not valid; the message names it.
 
         Example:
             >>> import remanence

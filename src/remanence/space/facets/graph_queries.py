@@ -64,7 +64,6 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: The start is unknown.
-            InvalidInput: Another argument is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -160,7 +159,6 @@ class GraphQueries(Facet):
             Each pair once: a memory, and a `Disagreement` with the other one, its kind and its topic.
 
         Raises:
-            InvalidInput: There is no such kind.
             NotFound: The memory is unknown, forgotten or erased.
 
         Example:
@@ -241,7 +239,6 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: An entity is unknown.
-            InvalidInput: `condition`, `left` or `right` is not valid.
 
         Example:
             >>> import remanence
@@ -331,9 +328,6 @@ class GraphQueries(Facet):
 
         Returns:
             The page, and how many memories of this status there are in all.
-
-        Raises:
-            InvalidInput: The status, `page` or `page_size` is not valid.
 
         Example:
             >>> import remanence

@@ -61,7 +61,6 @@ class GraphView(GraphQueries):
 
         Raises:
             NotFound: The start is unknown.
-            InvalidInput: Another argument is not valid; the message names it.
         """
         return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit))
 

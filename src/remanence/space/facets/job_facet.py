@@ -42,9 +42,6 @@ class Jobs(Facet):
 
         Returns:
             The jobs.
-
-        Raises:
-            InvalidInput: There is no such status.
         """
         if status is not None and status not in _STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_STATUSES)}.")

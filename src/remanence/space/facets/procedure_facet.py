@@ -64,9 +64,6 @@ class ProceduresView(Facet):
         Returns:
             What is known; None if no similar task is.
 
-        Raises:
-            InvalidInput: `task` or `tools` is not valid.
-
         Example:
             >>> import remanence
             >>> old, new = {"tools": {"cli": "1.4"}}, {"tools": {"cli": "2.0"}}

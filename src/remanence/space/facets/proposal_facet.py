@@ -56,9 +56,6 @@ class Proposals(Facet):
 
         Returns:
             The proposals, with their texts: over a server, a token needs "write" to see them.
-
-        Raises:
-            InvalidInput: There is no such status.
         """
         return proposals.list_proposals(self._engine, self._space, status)
 

@@ -59,9 +59,6 @@ class Upkeep(UpkeepReports):
         Returns:
             An object with the same methods. This one stays as it is.
 
-        Raises:
-            InvalidInput: A name is not a setting, or a value is not valid.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -100,9 +97,6 @@ class Upkeep(UpkeepReports):
 
         Returns:
             The plan, which prints as a table. It is applied already, unless `dry_run` is True.
-
-        Raises:
-            InvalidInput: `mode` or `limit` is not valid.
 
         Example:
             >>> import remanence
@@ -249,9 +243,6 @@ class Upkeep(UpkeepReports):
         Returns:
             The plan, which prints as a table. It is applied already, unless `dry_run` is True.
 
-        Raises:
-            InvalidInput: A step is unknown.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -351,9 +342,6 @@ class Upkeep(UpkeepReports):
 
         Returns:
             The schedule. Call its `stop` to end it.
-
-        Raises:
-            InvalidInput: This is not an interval.
         """
 
         def work() -> None:

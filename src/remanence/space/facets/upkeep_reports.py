@@ -62,9 +62,6 @@ class UpkeepReports(Facet):
         Returns:
             The report, which prints as a table.
 
-        Raises:
-            InvalidInput: `limit` is not a whole number above 0.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -180,9 +177,6 @@ class UpkeepReports(Facet):
 
         Returns:
             The list, which prints as a table.
-
-        Raises:
-            InvalidInput: An argument is not valid.
 
         Example:
             >>> import remanence
