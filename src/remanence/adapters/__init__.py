@@ -170,14 +170,10 @@ def lazy_getattr(
     return load
 
 
-_load_filters = lazy_getattr(
+# The filters of a recall load numpy and pydantic, so they are loaded when they are first asked for.
+__getattr__ = lazy_getattr(
     __name__, dict.fromkeys(("RECALL_FILTERS", "check_filters"), ("recall_filters", "")), frameworks=()
 )
-
-
-def __getattr__(name: str) -> Any:
-    """The filters of a recall, when they are first asked for: they load numpy and pydantic."""
-    return _load_filters(name)
 
 
 @contextmanager
