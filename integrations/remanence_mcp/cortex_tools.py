@@ -120,11 +120,7 @@ def search_unified(
     rows = [(hit.score / usual * ltm_weight, hit, True) for hit in found if _is_note(hit)]
     # The window and the least score are those of memories; a note is found whenever it was written.
     memories = found if window_days is None else _search(query, tags, limit, window_days, None, include=(), more=2)
-    rows += [
-        (hit.score * stm_weight, hit, False)
-        for hit in memories
-        if not _is_note(hit) and (min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score))
-    ]
+    rows += [(hit.score * stm_weight, hit, False) for hit in memories if not _is_note(hit) and _is_kept(hit, min_score)]
     rows.sort(key=lambda row: -row[0])
     lines = [_unified_line(number, *row, verbose) for number, row in enumerate(rows[:limit], 1)]
     kept = [cut(line, max_tokens) for line in fitting(lines, max_tokens)]
@@ -161,20 +157,16 @@ def observe_memory_usage(
         return {"reinforced": False, "reason": f"{_REINFORCE_VARIABLE} is off", "count": 0}
     known = {details.id for details in space.get_many(ids)} if ids else set()
     wanted = [id_ for id_ in dict.fromkeys(ids) if id_ in known]
-    reports = (
-        {used_id.memory: used_id for used_id in space.touch(wanted, context_tags=context_tags or ())} if wanted else {}
-    )
+    used = space.touch(wanted, context_tags=context_tags or ()) if wanted else []
+    reports = {report.memory: report for report in used}
     results: list[dict[str, Any]] = []
     for requested_id in dict.fromkeys(ids):
-        report = reports.get(requested_id)
-        if report is None:
+        if (report := reports.get(requested_id)) is None:
             results.append({"id": requested_id, "status": "not_found"})
             continue
-        counts = {"new_use_count": report.uses, "new_review_count": report.uses, "strength": round(report.strength, 4)}
-        review = {"review_priority": round(report.review, 4)}
-        results.append(
-            {"id": requested_id, "status": "reinforced", "cross_domain": report.cross_domain, **counts, **review}
-        )
+        row = {"id": requested_id, "status": "reinforced", "cross_domain": report.cross_domain}
+        row |= {"new_use_count": report.uses, "new_review_count": report.uses}
+        results.append(row | {"strength": round(report.strength, 4), "review_priority": round(report.review, 4)})
     crossed = sum(report.cross_domain for report in reports.values())
     return {"reinforced": bool(reports), "count": len(reports), "cross_domain_count": crossed, "results": results}
 
@@ -339,8 +331,12 @@ def _search(
     found = current_space().recall(
         query or "", limit=asked, tags=tags or None, since=since, kinds=kinds, include=include
     )
-    kept = [hit for hit in found if min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score)]
+    kept = [hit for hit in found if _is_kept(hit, min_score)]
     return kept if more > 1 else kept[:limit]
+
+
+def _is_kept(hit: Hit, min_score: float | None) -> bool:
+    return min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score)
 
 
 def _cut(row: dict[str, Any], max_tokens: int) -> dict[str, Any]:
