@@ -10,9 +10,10 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, update_wrapper
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Generic, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
+from typing_extensions import TypeVar
 
 from remanence.errors import InvalidInput, NotFound
 from remanence.service.docstrings import first_paragraph
@@ -33,6 +34,7 @@ from remanence.space.view import View
 
 Access = Literal["read", "propose", "write", "admin"]
 Method = Callable[..., Any]
+T = TypeVar("T", default=Any)
 OpenSpace = Callable[[str], Space]
 """Opens the space with a full name, or raises an error that does not tell whether there is one."""
 
@@ -56,7 +58,7 @@ space."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Operation:
+class Operation(Generic[T]):
     """One operation. Called with a space, or a view, and arguments, it returns what its function returns.
 
     Attributes:
@@ -75,7 +77,7 @@ class Operation:
         answer: The type of the answer, as `json_form` makes it.
     """
 
-    function: Method
+    function: Callable[..., T]
     name: str
     group: str
     http_method: str
@@ -89,10 +91,10 @@ class Operation:
     returns: Any
     answer: Any
 
-    def __call__(self, space: View, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, space: View, *arguments: Any, **options: Any) -> T:
         return self.function(space, *arguments, **options)
 
-    def run(self, space: Space, request: Request, open_space: OpenSpace | None = None) -> Any:
+    def run(self, space: Space, request: Request, open_space: OpenSpace | None = None) -> T:
         """What a request asks for. `open_space` opens another space that it names, if the caller may do this there."""
         as_of = request.as_of if isinstance(request, ReadRequest) else None
         arguments = request.provided_fields("as_of")
@@ -132,7 +134,7 @@ def operation(
     tools: str = "",
     opens: str = "",
     **limits: Any,
-) -> Callable[[Method], Operation]:
+) -> Callable[[Callable[..., T]], Operation[T]]:
     """Declare a function as an operation. Its first parameter is the space, or a `View` if it can be asked of the past.
 
     Args:
@@ -150,12 +152,12 @@ def operation(
         limits: Types of parameters that allow less than the function.
     """
 
-    def declare(function: Method) -> Operation:
+    def declare(function: Callable[..., T]) -> Operation[T]:
         first = next(iter(inspect.signature(function).parameters))
         types = types_of(function, [first, "return"])
         bases: list[type[Request]] = [ReadRequest] if types[first] is View else []
         bases += [] if options is None else [request_of(options, described_by=method)]
-        declared = Operation(
+        declared: Operation[T] = Operation(
             function=function,
             name=function.__name__,
             group=function.__module__.rpartition(".")[2].removesuffix("_operations"),
@@ -183,13 +185,13 @@ def operation(
 def method_operation(
     http_method: str,
     path: str,
-    method: Method,
+    method: Callable[..., T],
     access: Access = "read",
     *,
     name: str = "",
     missing: str = "",
     **options: Any,
-) -> Operation:
+) -> Operation[T]:
     """Declare a method of `Space`, or of a facet of it, as an operation. Its first paragraph says what it does.
 
     Args:
@@ -203,8 +205,8 @@ def method_operation(
     """
     group, facet, past = _place_of(method)
 
-    def run(view: View, *arguments: Any, **given: Any) -> Any:
-        found = getattr(getattr(view, facet) if facet else view, method.__name__)(*arguments, **given)
+    def run(view: View, *arguments: Any, **given: Any) -> T:
+        found: T = getattr(getattr(view, facet) if facet else view, method.__name__)(*arguments, **given)
         if found is None and missing:
             raise NotFound(missing.format(space=view.name, **given))
         return found

@@ -63,7 +63,7 @@ class Connection:
         self._client = self._new_client()
         self._process = os.getpid()
 
-    def call(self, operation: Operation, space: str, request: Request) -> Any:
+    def call(self, operation: Operation[ResultT], space: str, request: Request) -> ResultT:
         """Ask the server to do an operation, and return what its answer stands for."""
         try:
             fields: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
@@ -76,7 +76,8 @@ class Connection:
             headers["idempotency-key"] = new_id()
         timeout = SLOW_SECONDS if operation.slow else self._timeout
         response = self._send(operation.http_method, space, path, query, timeout, content=content, headers=headers)
-        return self._read(response, operation.adapter.validate_json)
+        read: Callable[[bytes], ResultT] = operation.adapter.validate_json
+        return self._read(response, read)
 
     def upload(
         self, space: str, path: str, fields: Mapping[str, Any], file: IO[bytes], read: Callable[[bytes], ResultT]

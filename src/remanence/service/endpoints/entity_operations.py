@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from remanence.index.position_cache import PositionCache
 from remanence.schema import Entity
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import CountedPage, make_cursor, read_cursor
-from remanence.service.requests import ListOf, Name, PageSize, Request
+from remanence.service.requests import Name, PageSize, Request
 from remanence.space.facets.entity_facet import Entities, EntitiesView, Registration, Revision
 from remanence.space.space import Space
 from remanence.space.view import View
@@ -109,7 +110,7 @@ get_entity = method_operation(
 def register(
     space: Space,
     name: str,
-    aliases: ListOf[str | AliasRequest] = (),  # type: ignore[assignment]
+    aliases: Sequence[str | AliasRequest] = (),
     kind: str | None = None,
     observed_by: str | None = None,
 ) -> Registration:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Annotated, Any
@@ -159,10 +160,7 @@ erase_space = method_operation("POST", "/erase-space", Space.erase_space, "admin
 
 @operation("POST", "/usage", "write", method=Space.touch)
 def touch(
-    space: Space,
-    ids: str | ListOf[Name],
-    boost: bool = False,
-    context_tags: str | Names = (),  # type: ignore[assignment]
+    space: Space, ids: str | ListOf[Name], boost: bool = False, context_tags: str | Sequence[str] = ()
 ) -> list[TouchReport]:
     """Record that memories were used, so that they decay later."""
     return space.touch(ids, boost=boost, context_tags=context_tags)
