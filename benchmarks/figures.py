@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = Path(__file__).with_name("figures.json")
 _NUMBER = re.compile(r"(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit>[^\d\n|<]{0,12})<!-- (?P<path>[^\s:][^:]*?/[^:]*?) -->")
+_FIELD = re.compile(r"{(?P<path>[^{}]+):\.(?P<decimals>\d)}")
 _TABLE = re.compile(r"(?P<begin><!-- figures: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 
 
@@ -100,6 +101,23 @@ MEMORIES = {
     "Chroma": "Chroma",
 }
 """The memories that are compared by measures of others."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A table that a file has, with the figures as `{path:.1}`: the path and the decimals."""
+
+    file: str
+
+    def render(self, figures: Mapping[str, Any]) -> str:
+        """The table in Markdown."""
+
+        def number(found: re.Match[str]) -> str:
+            return _written(_value(figures, found["path"]), int(found["decimals"]))
+
+        return _FIELD.sub(number, Path(__file__).with_name(self.file).read_text("utf-8"))
+
+
 KINDS = {"all": "all", "now": "now", "at": "at a time", "before": "before", "changed": "when changed", "ever": "ever"}
 TRACKS = {
     "supersession": "a replaced decision",
@@ -127,7 +145,8 @@ STEPS = {
     "embedding a question": "embedding a question",
     "add": "`add` of a chat turn's length",
 }
-TABLES = {
+TABLES: dict[str, Table | Text] = {
+    "summary": Text("summary.md"),
     "quality": Table(
         "set (development half)",
         "quality",
@@ -223,11 +242,6 @@ def _value(figures: Mapping[str, Any], path: str) -> float:
         return float(figures[group]["values"][row][column][measure])
     except KeyError:
         raise KeyError(f"no benchmark recorded {path}; {FIGURES.name} has what was") from None
-
-
-def count_stated(text: str) -> int:
-    """How many figures of the file a page states by themselves."""
-    return len(_NUMBER.findall(text))
 
 
 def pages() -> Iterator[Path]:

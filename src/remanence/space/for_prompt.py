@@ -135,8 +135,8 @@ def for_prompt(
             whole month, which nothing was searched for, is not recorded.
 
     Returns:
-        The block as `text`, the `hits` that it quotes, and `skip_reason` if it is empty for another reason than that no
-        memory helps.
+        The block as `text`, the `hits` that it quotes, and `skip_reason` if it is empty for any reason other than that
+        no memory helps.
 
     Example:
         >>> import remanence

@@ -1,7 +1,7 @@
 """The scores of current memories, which every step starts from: how they decay without use, how use raises
 them, and which memories are at risk.
 
-    score = uses^0.6 * retention(days since last use) * strength
+    score = uses^use_exponent * retention(days since last use) * strength
 
 Every decay model leaves half after one half-life, and none reaches zero.
 """
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
 
-_USE_EXPONENT = 0.6
-"""The score grows with the number of uses to this power."""
 _IMPORTANCE_FACTOR = 16.0
 """How many times longer than usual the half-life of a memory of importance `DEFINING` is."""
 _ORDINARY, DEFINING = 0.5, 0.9
@@ -100,7 +98,7 @@ def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: Upk
     excess_importance = max(0.0, memory.importance - _ORDINARY) / (DEFINING - _ORDINARY)
     half_life = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess_importance)
-    return float(strength_of(memory, usage) * (1 + usage.use_count) ** _USE_EXPONENT * retained)
+    return float(strength_of(memory, usage) * (1 + usage.use_count) ** settings.use_exponent * retained)
 
 
 def review_priority(score: float) -> float:
@@ -225,7 +223,7 @@ def row_scores(
     half_life = half_lives[attributes.kinds(rows)] * _IMPORTANCE_FACTOR**excess
     days = np.maximum(0.0, (micros(now) - used_at) / 1e6 / _DAY)
     retained = np.maximum(_MIN_RETENTION, _DECAY_CURVES[settings.decay](days / half_life))
-    return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** _USE_EXPONENT * retained, uses
+    return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** settings.use_exponent * retained, uses
 
 
 def _scored(

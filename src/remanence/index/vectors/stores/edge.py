@@ -31,7 +31,7 @@ import numpy as np
 from remanence.errors import Closed, ProjectionError
 from remanence.index.vectors.stores.exact import as_rows, top_points
 from remanence.index.vectors.stores.shard_files import Checksums, loads_in_child_process
-from remanence.ledger.platform_files import try_lock
+from remanence.operating_system import try_lock
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard, Filter

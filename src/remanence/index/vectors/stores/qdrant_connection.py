@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from remanence.errors import InvalidInput, ProjectionUnavailable, RemanenceError
+from remanence.errors import InvalidInput, MissingExtra, ProjectionUnavailable, RemanenceError
 from remanence.index.vectors.stores.qdrant import Qdrant
 
 if TYPE_CHECKING:
@@ -43,7 +43,13 @@ class QdrantServer:
     """
 
     def __init__(self, qdrant: Qdrant) -> None:
-        from qdrant_client import QdrantClient
+        try:
+            from qdrant_client import QdrantClient
+        except ImportError as error:
+            raise MissingExtra(
+                "vectors=Qdrant(...) needs the package qdrant-client, which this environment lacks. "
+                "Run: pip install qdrant-client"
+            ) from error
 
         self.settings = qdrant
         self._owns_clients = not isinstance(qdrant.url, QdrantClient)
