@@ -24,8 +24,8 @@ _TEXT_COLUMNS = "text content memory message note fact body".split()
 _TURN_COLUMNS = {"speaker", "author", "sender", "from", "role"}
 
 
-def csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The rows of a file, each with the number of its last line.
+def csv_rows(text: str) -> Iterator[tuple[int, Row | SkippedItem]]:
+    """The rows of a file, each with the number of its last line, after the columns that are not read.
 
     Raises:
         BadRow: The header has no column with texts, or a row has another number of fields.
@@ -38,12 +38,15 @@ def csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         header = [name.strip().lower().replace(" ", "_") for name in next(reader, [])]
         if not set(header) & set(_TEXT_COLUMNS):
             raise BadRow(f"none of the columns {header} is called {', '.join(_TEXT_COLUMNS)}", 1)
-        sort = "is_turn" if set(header) & _TURN_COLUMNS else "is_memory"
+        shape = _CSV_TURN if set(header) & _TURN_COLUMNS else _CSV_MEMORY
+        for name in header:
+            if name and name not in shape.names():
+                yield 1, SkippedItem(name, "a column whose name is none of those that are read")
         for row in reader:
             if row and len(row) != len(header):
                 raise BadRow(f"it has {len(row)} fields, and the header has {len(header)}", reader.line_num)
             if row:
-                yield reader.line_num, dict(zip(header, row, strict=True)) | {sort: True}
+                yield reader.line_num, dict(zip(header, row, strict=True)) | {shape.known_by: True}
     except csv.Error as error:
         raise BadRow(f"it is not CSV ({error})", reader.line_num) from error
 
@@ -207,6 +210,38 @@ def _langgraph_rows(found: Row) -> Iterable[Row]:
 _TEXT = "text content memory message note fact body"
 _TIME = "now time date timestamp datetime created_at"
 _PERSON = "speaker author sender from name"
+_CSV_TURN = Shape(
+    "is_turn",
+    text=_TEXT,
+    id="id key uuid",
+    now=_TIME,
+    speaker=_PERSON,
+    role="role",
+    conversation="conversation thread chat session channel",
+    tags="tags labels",
+    owner="user_id user",
+    is_turn=True,
+)
+_CSV_MEMORY = Shape(
+    "is_memory",
+    text=_TEXT,
+    id="id key uuid",
+    now=_TIME,
+    valid_from="valid_from",
+    valid_until="valid_until",
+    expires_at="expires_at",
+    importance="importance",
+    confidence="confidence",
+    kind="kind",
+    kinds={"episode": "episode", "semantic": "semantic", "viewpoint": "viewpoint"},
+    source="source url title",
+    tags="tags labels",
+    entities="entities",
+    subject="subject",
+    predicate="predicate",
+    object="object",
+    owner="user_id user",
+)
 FORMATS = (
     Format(
         "zep",
@@ -353,46 +388,7 @@ FORMATS = (
         files=r"\.txt$",
         parse=whatsapp_rows,
     ),
-    Format(
-        "csv",
-        "CSV file",
-        (
-            Shape(
-                "is_turn",
-                text=_TEXT,
-                id="id key uuid",
-                now=_TIME,
-                speaker=_PERSON,
-                role="role",
-                conversation="conversation thread chat session channel",
-                tags="tags labels",
-                owner="user_id user",
-                is_turn=True,
-            ),
-            Shape(
-                "is_memory",
-                text=_TEXT,
-                id="id key uuid",
-                now=_TIME,
-                valid_from="valid_from",
-                valid_until="valid_until",
-                expires_at="expires_at",
-                importance="importance",
-                confidence="confidence",
-                kind="kind",
-                kinds={"episode": "episode", "semantic": "semantic", "viewpoint": "viewpoint"},
-                source="source url title",
-                tags="tags labels",
-                entities="entities",
-                subject="subject",
-                predicate="predicate",
-                object="object",
-                owner="user_id user",
-            ),
-        ),
-        files=r"\.[ct]sv$",
-        parse=csv_rows,
-    ),
+    Format("csv", "CSV file", (_CSV_TURN, _CSV_MEMORY), files=r"\.[ct]sv$", parse=csv_rows),
 )
 
 

@@ -85,6 +85,11 @@ class Shape:
         """Whether a row is of this sort."""
         return all(name in row for name in self.known_by.split())
 
+    def names(self) -> set[str]:
+        """The fields of a row that are read."""
+        arguments = ("text", "id", "owner", "subject", "predicate", "object", "meta", *self._arguments())
+        return {name for argument in arguments for name in getattr(self, argument).split()}
+
     def record(self, row: Row, format: ImportFormat) -> Item:
         """The memory or turn that a row is.
 
