@@ -63,3 +63,25 @@ def _named(run: _Made, method: Callable[..., Any]) -> _Made:
     run.__doc__ = f"`{method.__name__}` in a worker thread, for use with asyncio. It has the same parameters."
     run.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]  # for help() and editors
     return run
+
+
+class ClosedAtEnd:
+    """What a `with` or `async with` block closes at its end."""
+
+    def close(self) -> None:
+        """Release everything that it holds."""
+        raise NotImplementedError
+
+    aclose = in_thread(close)
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
