@@ -112,7 +112,8 @@ def evidence_within(dataset: Dataset, build: SystemFactory, budgets: tuple[int, 
                 inside[f"all in {budget}"].append(max(ends) <= budget)
         system.close()
     shares = {name: 100 * float(np.mean(values)) for name, values in inside.items()}
-    return shares | {"tokens": float(np.median(needed)), "questions": len(needed)}
+    median = float(np.median(needed))
+    return shares | ({"tokens": median} if np.isfinite(median) else {}) | {"questions": len(needed)}
 
 
 def _as_read(line: CorpusItem) -> str:

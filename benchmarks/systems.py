@@ -89,6 +89,20 @@ class Vectors(Baseline):
         return _best(self._ids, self._matrix @ self._embedder.embed_query(asked.question))
 
 
+def langchain_embeddings(embedder: Any) -> Any:
+    """An embedder of ours as one of LangChain."""
+    from langchain_core.embeddings import Embeddings
+
+    class Given(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [vector.tolist() for vector in embedder.embed(texts)]
+
+        def embed_query(self, text: str) -> list[float]:
+            return [float(number) for number in embedder.embed_query(text)]
+
+    return Given()
+
+
 class LangChain(Baseline):
     """EnsembleRetriever over BM25Retriever and an in-memory vector store, half and half."""
 
@@ -96,19 +110,11 @@ class LangChain(Baseline):
         from langchain_classic.retrievers import EnsembleRetriever
         from langchain_community.retrievers import BM25Retriever
         from langchain_core.documents import Document
-        from langchain_core.embeddings import Embeddings
         from langchain_core.vectorstores import InMemoryVectorStore
-
-        class Given(Embeddings):
-            def embed_documents(self, texts: list[str]) -> list[list[float]]:
-                return [vector.tolist() for vector in embedder.embed(texts)]
-
-            def embed_query(self, text: str) -> list[float]:
-                return [float(number) for number in embedder.embed_query(text)]
 
         # Its results are told apart by their text unless an id is named.
         documents = [Document(line.text, metadata={"line": line.id}) for line in world.items]
-        store = InMemoryVectorStore(Given())
+        store = InMemoryVectorStore(langchain_embeddings(embedder))
         store.add_documents(documents)
         words = BM25Retriever.from_documents(documents, k=RANKING_DEPTH)
         vectors = store.as_retriever(search_kwargs={"k": RANKING_DEPTH})
@@ -314,11 +320,9 @@ class LangGraphStore(Baseline):
     def __init__(self, world: Conversation, embedder: Any) -> None:
         from langgraph.store.memory import InMemoryStore
 
-        def embed(texts: Sequence[str]) -> list[list[float]]:
-            # It embeds a query as one more text: there is one function for both.
-            return [[float(number) for number in vector] for vector in embedder.embed(list(texts))]
-
-        self._store = InMemoryStore(index={"dims": embedder.dimension, "embed": embed, "fields": ["text"]})
+        self._store = InMemoryStore(
+            index={"dims": embedder.dimension, "embed": langchain_embeddings(embedder), "fields": ["text"]}
+        )
         for line in world.items:
             self.tell(line)
 
