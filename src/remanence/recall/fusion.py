@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.index.arrays.columns import unique_inverse
 from remanence.index.index import Index
 from remanence.ports import Signal, Stage
 from remanence.recall.query import RecallContext
@@ -178,7 +177,7 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRank
     counted = [ranking for ranking in searched if len(ranking.rows) and shares.get(ranking.signal)]
     if not counted:
         return FusedRanking(np.empty(0, np.int64), np.empty(0))
-    rows, row_indexes = unique_inverse(np.concatenate([np.array(r.rows, np.int64) for r in counted]))
+    rows, row_indexes = np.unique(np.concatenate([np.array(r.rows, np.int64) for r in counted]), return_inverse=True)
     contributions = [shares[r.signal] * normalize_scores(r) for r in counted]
     scores: NDArray[Any] = np.bincount(row_indexes, weights=np.concatenate(contributions), minlength=len(rows))
     order = np.argsort(-scores, kind="stable")  # the rows are sorted
@@ -206,13 +205,14 @@ def adjust_scores(index: Index, fused: FusedRanking, now: datetime) -> FusedRank
 def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
     """The factor for the score of each row."""
     age = np.abs(micros(now) - index.catalog.times.event_times(rows)) / _YEAR
-    boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.attributes.importance(rows)
+    boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.attributes.importance[rows]
     boost[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
     boost[index.catalog.ended_mask(rows, now)] *= _ENDED_FACTOR
-    boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.attributes.trust(rows)
+    boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.attributes.trust[rows]
     return boost / (1 + _RECENCY + _IMPORTANCE)
 
 
 def future_turns(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
     """Which of these rows are chat turns dated more than a day after `now`."""
-    return index.catalog.times.turn_times(rows) > micros(now) + _DAY
+    future: NDArray[np.bool_] = index.catalog.times.said[rows] > micros(now) + _DAY
+    return future

@@ -11,7 +11,7 @@ from remanence.index.engine.embedding import embed
 from remanence.index.index import Index
 from remanence.index.journal import JobStatus
 from remanence.remember.unread_turns import unread_turns
-from remanence.schema import PROCEDURE, Memory, Query, Snapshot
+from remanence.schema import MEMORY_KINDS, PROCEDURE, Memory, Query, Snapshot
 from remanence.text.text import text_hash
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _rows_about_same(index: Index, source: Memory, snapshot: Snapshot) -> list[i
 
 def _is_fact(index: Index, row: int, excluded: Container[str]) -> bool:
     """Whether a row is neither a turn nor a source of facts, or is its own only fact."""
-    if index.graph.is_turn(row) or index.catalog.attributes.kind_of(row) == PROCEDURE:
+    if index.graph.is_turn(row) or MEMORY_KINDS[index.catalog.attributes.kinds[row]] == PROCEDURE:
         return False
     memory = index.catalog.ids[index.catalog.memory_of(row)]
     if memory in excluded:

@@ -68,7 +68,7 @@ class IdentityResolver:
             and self._catalog.hidden.is_visible(number, self._catalog.position)
         ):
             row = self._catalog.row_at(number, self._catalog.position)
-            earlier_trust = None if row is None else self._catalog.attributes.trust_of(row)
+            earlier_trust = None if row is None else float(self._catalog.attributes.trust[row])
         if earlier_trust is None or version.trust >= earlier_trust - _ROUNDING:
             return version
         return replace(version, identity=content_digest("less trusted", version.identity, version.trust))

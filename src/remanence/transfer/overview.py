@@ -326,7 +326,7 @@ class Overview:
         quarantined = [catalog.number(id_) for id_ in self._index.journal.quarantined_at(snapshot.position)]
         if quarantined:
             hidden = statuses == _FORGOTTEN
-            statuses[hidden & np.isin(catalog.numbers_of_rows(rows), [n for n in quarantined if n is not None])] = (
+            statuses[hidden & np.isin(catalog.memory_numbers[rows], [n for n in quarantined if n is not None])] = (
                 _QUARANTINED
             )
         statuses[catalog.erased_mask(rows)] = _ERASED

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.index.arrays.columns import top_indices, unique_inverse
+from remanence.index.arrays.columns import top_indices
 from remanence.index.graph.graph_spread import LocalGraph, Rows, WalkScores, describe, spread
 from remanence.index.graph.mention_index import SUBJECT, MentionIndex, name_vertex
 from remanence.ports import Stage
@@ -87,7 +87,7 @@ class EntityGraph(MentionIndex):
                 walk.add_scores(spoken, weights, f"said by {name}, named in the question")
             subject = self._rows_about(number, walk)
             also = near[np.any(self._subject.values[near] == number, axis=1)]
-            either, _ = unique_inverse(np.concatenate((subject, also)))
+            either = np.union1d(subject, also)
             specific = max(_MIN_SPECIFICITY, self.specificity(number, walk.visible_end) ** 2)
             weight = SUBJECT_WEIGHT * share * specific
             walk.add_score(either, weight, f"about {name}, named in the question")
@@ -144,7 +144,7 @@ class EntityGraph(MentionIndex):
             return
         rows = walk.scored_rows_with(near)
         rows = rows[self._group.values[rows] >= 0]
-        _, places = unique_inverse(self._group.values[rows])
+        _, places = np.unique(self._group.values[rows], return_inverse=True)
         spoken = self._turn.values[rows]
         fade = np.where(spoken, self._short.values[rows], 1.0)
         nearness = np.zeros(len(rows))

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.index.arrays.columns import unique_inverse
 from remanence.index.graph.mention_index import MENTION, SUBJECT, MentionIndex
 from remanence.schema import Query, RelatedName
 from remanence.text.text import tokens
@@ -104,11 +103,11 @@ class WalkScores:
 
     def scored_rows_with(self, rows: Rows) -> Rows:
         """These rows and those that have a score so far, sorted, each once."""
-        return unique_inverse(np.concatenate((rows, *self._rows)))[0]
+        return np.unique(np.concatenate((rows, *self._rows)))
 
     def total_scores(self) -> tuple[Rows, NDArray[np.float64]]:
         """The rows that have a score, sorted, and the sum of each."""
-        rows, places = unique_inverse(np.concatenate(self._rows))
+        rows, places = np.unique(np.concatenate(self._rows), return_inverse=True)
         scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(self._scores), minlength=len(rows))
         return rows, scores
 
@@ -161,7 +160,7 @@ class LocalGraph:
         short = (kinds == MENTION) & graph.short_notes(rows, _SHORT_MEMORY)
         shares = np.where(kinds == SUBJECT, 1.0, MENTIONED_SHARE * short)
         about = np.flatnonzero(self._walk.allowed[rows] & (shares > 0))
-        _, places = unique_inverse(owners[about])
+        _, places = np.unique(owners[about], return_inverse=True)
         few = about[np.bincount(places)[places] <= _MAX_HOP_ROWS] if len(about) else about
         return zip(owners[few].tolist(), rows[few].tolist(), shares[few].tolist(), strict=True)
 

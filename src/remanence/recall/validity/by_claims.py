@@ -185,15 +185,15 @@ class _RowScores:
         if they are trusted more."""
         # By the scores before this step: a row that was moved up moves no other row. Otherwise the first hits would
         # depend on the limit.
-        before, trust_of = dict(self._scores), self._index.catalog.attributes.trust
+        before, trust = dict(self._scores), self._index.catalog.attributes.trust
         for row in sorted(self.current, key=lambda row: -before[row])[:limit]:
             if is_isolated(self._index, row):
                 continue
             for other, kind, _ in disagreeing_rows(self._index, row, self._snapshot):
                 if kind != "conflict":
                     continue
-                trust, other_trust = trust_of(np.array([row, other]))
-                score = before[row] / DEMOTION_FACTOR if other_trust > trust else before[row] * DEMOTION_FACTOR
+                own_trust, other_trust = trust[[row, other]]
+                score = before[row] / DEMOTION_FACTOR if other_trust > own_trust else before[row] * DEMOTION_FACTOR
                 if score > self._score(other) and self._may_be_added(other, row):
                     self._scores[other] = score
                     self._moves[other] = _Move("contradicts", row)

@@ -216,13 +216,13 @@ def row_scores(
             use_counts[number], boosts[number] = usage.use_count, usage.boost
             if usage.used_at:
                 last_uses[number], merged_at[number] = max(usage.used_at), usage.merged_at
-    numbers = catalog.numbers_of_rows(rows)
-    uses, strength = use_counts[numbers], attributes.strength(rows) + boosts[numbers]
-    written = catalog.times.recorded(rows)
+    numbers = catalog.memory_numbers[rows]
+    uses, strength = use_counts[numbers], attributes.strength[rows] + boosts[numbers]
+    written = catalog.times.recorded[rows]
     used_at = np.maximum(np.where(written > merged_at[numbers], written, 0), last_uses[numbers])
     half_lives = np.array([settings.half_life_by_kind.get(kind, settings.half_life_days) for kind in MEMORY_KINDS])
-    excess = np.maximum(0.0, attributes.importance(rows).astype(np.float64) - _ORDINARY) / (DEFINING - _ORDINARY)
-    half_life = half_lives[attributes.kinds(rows)] * _IMPORTANCE_FACTOR**excess
+    excess = np.maximum(0.0, attributes.importance[rows].astype(np.float64) - _ORDINARY) / (DEFINING - _ORDINARY)
+    half_life = half_lives[attributes.kinds[rows]] * _IMPORTANCE_FACTOR**excess
     days = np.maximum(0.0, (micros(now) - used_at) / 1e6 / _DAY)
     retained = np.maximum(_MIN_RETENTION, _DECAY_CURVES[settings.decay](days / half_life))
     return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** _USE_EXPONENT * retained, uses
