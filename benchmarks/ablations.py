@@ -22,7 +22,7 @@ from pagerank import pagerank
 from remanence.index import SIGNALS
 from remanence.index.graph import entity_graph, graph_spread
 from remanence.index.words import words
-from remanence.recall import fusion, query, recall
+from remanence.recall import fusion, recall
 from remanence.recall.fusion import FusedRanking
 from remanence.schema import Ranking
 from remanence.testing.datasets import Conversation, EvalQuestion
@@ -126,10 +126,10 @@ VARIANTS = (
     Variant("no times", signals=_without("times")),
     Variant("no words used alike", patches={words: {"related_words": lambda _: ()}}),
     Variant(
-        "what is from the time asked for not looked at", patches={query: {"_rows_from_asked_time": lambda *_: None}}
+        "what is from the time asked for not looked at", patches={fusion: {"_rows_from_asked_time": lambda *_: None}}
     ),
     Variant("what was said after the question counts in full", patches={fusion: {"_FUTURE_TURN_FACTOR": 1.0}}),
-    Variant("questions embedded as they stand", patches={query: {"in_first_person": lambda text, _: text}}),
+    Variant("questions embedded as they stand", patches={fusion: {"in_first_person": lambda text, _: text}}),
     Variant("words and vectors only", signals=["words", "vectors"]),
     Variant("similarity not squared", patches={fusion: {"normalize_scores": _linear}}),
     Variant("equal weights", weights=_EQUAL),

@@ -13,9 +13,8 @@ import pytest
 
 from remanence import Space
 from remanence.index.arrays import grouped
-from remanence.index.arrays.adjacency import Adjacency
 from remanence.index.arrays.columns import Column, Interner, PackedTexts
-from remanence.index.arrays.grouped import BackgroundBuild
+from remanence.index.arrays.grouped import Adjacency, BackgroundBuild
 from remanence.index.index_file import _collect
 from remanence.index.words.bm25 import Postings
 from remanence.models.embedders import CheckedEmbedder

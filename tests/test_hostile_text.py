@@ -21,7 +21,7 @@ from examples import examples
 from remanence import RemanenceError
 from remanence.models.llm_extractor import json_lines
 from remanence.models.message_words import turn_features
-from remanence.models.reader_input import as_line, needs_turn_before
+from remanence.models.readers import as_line, needs_turn_before
 from remanence.ports import ReaderLine
 from remanence.recall.question import parse_question
 from remanence.schema import Hit, Memory

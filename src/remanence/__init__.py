@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from remanence.graph.history import HistoryEvent as HistoryEvent
     from remanence.graph.traversal import Subgraph as Subgraph
     from remanence.index.engine.policy import Policy as Policy
-    from remanence.index.engine.trust import TrustRules as TrustRules
+    from remanence.index.engine.policy import TrustRules as TrustRules
     from remanence.index.vectors.stores.qdrant import Qdrant as Qdrant
     from remanence.ledger.encryption import Encryption as Encryption
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
@@ -81,8 +81,7 @@ _NAMES = {
     "space.space": "Space",
     "space.union": "Union union",
     "space.view": "View",
-    "index.engine.policy": "Policy",
-    "index.engine.trust": "TrustRules",
+    "index.engine.policy": "Policy TrustRules",
     "ledger.encryption": "Encryption",
     "transfer.encrypting": "encrypt rotate_key",
     "errors": "Closed InvalidInput NotFound RemanenceError",

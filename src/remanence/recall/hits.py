@@ -15,9 +15,8 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.index.journal import ExtractionRecord
-from remanence.models.reader_input import ANSWER_WORDS, needs_turn_before
-from remanence.recall.fusion import FusedRanking, adjustments, future_turns
-from remanence.recall.query import RecallContext
+from remanence.models.readers import ANSWER_WORDS, needs_turn_before
+from remanence.recall.fusion import FusedRanking, RecallContext, adjustments, future_turns
 from remanence.recall.validity.superseded import (
     disagreeing_rows,
     facts_are_over,

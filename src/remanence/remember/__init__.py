@@ -5,8 +5,8 @@ validate.py             checks the input of callers with them
 prepare.py              versions with names, claims and times, and without secrets
 append.py               embeds the versions and writes them, in transactions, with the claims that an event of them ends
                         and what each chat turn tells by its vector; under the write lock it uses
-mentions.py               mentions that depend on other memories: registered names, people with the same name
-resolve_identity.py       whether each version is a new memory, a revision or a repetition
+resolve_identity.py       whether each version is a new memory, a revision or a repetition; and mentions that depend on
+                          other memories: registered names, people with the same name
 
 `add_many` and `add_turns` take the same steps:
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
 from remanence.graph.graph_at_time import MENTIONS
-from remanence.graph.pictures.layout import lay_out
-from remanence.graph.pictures.svg import graph_svg, subgraph_title
+from remanence.graph.pictures.layout import graph_svg, lay_out, subgraph_title
 from remanence.graph.pictures.timeline_picture import timeline_svg, timeline_title
 from remanence.schema import format_moment
 from remanence.schema.notebook_pictures import NotebookPicture, fill_template, replace_invalid_xml, svg_picture

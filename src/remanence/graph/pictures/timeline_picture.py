@@ -13,8 +13,7 @@ from datetime import datetime
 import numpy as np
 
 from remanence.graph.history import HistoryEvent
-from remanence.graph.pictures.layout import width_in_letters
-from remanence.graph.pictures.svg import edge_text, opacity
+from remanence.graph.pictures.layout import edge_text, opacity, width_in_letters
 from remanence.schema import UTC, Relation, format_moment, from_micros, micros
 from remanence.schema.notebook_pictures import COLORS, LETTER_WIDTH, MARGIN, svg_document, text_element, tooltip
 from remanence.text.text import pluralize, truncate

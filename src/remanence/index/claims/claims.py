@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Erased, Invalidated, Related, Remembered
-from remanence.index.arrays.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
 from remanence.index.arrays.columns import (
     DICT_CODEC,
     GROWING,
@@ -31,6 +30,7 @@ from remanence.index.arrays.columns import (
     pack,
     unpack,
 )
+from remanence.index.arrays.grouped import ENDINGS, GRAPH, Adjacency, EdgeEnds
 from remanence.index.claims.predicates import Predicates, normalize_predicate, states_after_event
 from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber

@@ -8,10 +8,8 @@ background_embedding.py  makes the vectors that texts lack, in a thread
 rebuilding.py        an index built again, compared with a new one, or with another embedder
 erasure_cleanup.py   removes erased text that could not be removed during the call
 identity.py          ids and digests
-policy.py            what a space does with what it is told: `remanence.open(policy=...)`
-trust.py             how far a memory is trusted
+policy.py            what a space does with what it is told: `remanence.open(policy=...)`; how far a memory is trusted
 signing.py           signatures of ledger entries
 inputs.py            checks of arguments
-in_thread.py         async variants of methods
-periodic_thread.py   a thread that calls a function at intervals
+in_thread.py         async variants of methods, and a thread that calls a function at intervals
 """

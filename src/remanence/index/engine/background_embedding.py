@@ -16,7 +16,7 @@ from weakref import WeakMethod, ref
 
 from remanence.errors import Closed, EmbedderError, LedgerUnavailable
 from remanence.index.engine.embedding import embed_rows
-from remanence.index.engine.periodic_thread import PeriodicThread
+from remanence.index.engine.in_thread import PeriodicThread
 from remanence.text.text import text_hash
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from remanence.index.engine.embedding import LedgerEmbedder
 from remanence.index.engine.erasure_cleanup import ErasureCleaner
 from remanence.index.engine.inputs import as_utc
 from remanence.index.engine.open_indexes import OpenIndexes
+from remanence.index.engine.policy import NO_RULES, TrustRules
 from remanence.index.engine.signing import LedgerSignatures
-from remanence.index.engine.trust import NO_RULES, TrustRules
 from remanence.index.index import Index
 from remanence.index.index_file import index_path, remove_files_of_older_releases
 from remanence.index.projection import FORMAT, OpenStore

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from remanence.events import Forgotten, Quarantined, Released, Remembered
 from remanence.index.arrays.columns import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
 from remanence.index.numbers import MemoryNumber, Row
-from remanence.index.versions.hidden_memories import HiddenMemories
-from remanence.index.versions.version_columns import RowAttributes, VersionDigests, VersionTimes
+from remanence.index.versions.version_columns import HiddenMemories, RowAttributes, VersionDigests, VersionTimes
 from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window
 
 _NO_TEXT = -1

@@ -22,7 +22,7 @@ from remanence.index.words.bm25 import CorpusStatistics, GrowingBM25
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.text.lexicon.languages import ENGLISH, tokens_by_language
-from remanence.text.lexicon.thesaurus import related_words
+from remanence.text.lexicon.word_lists import related_words
 
 K1, B = 0.9, 0.5
 """The parameters of BM25: how soon another occurrence of a word counts less, and how much longer texts lose."""

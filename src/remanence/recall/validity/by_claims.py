@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.index import Index
-from remanence.recall.fusion import FusedRanking
-from remanence.recall.query import RecallContext, searchable_rows
+from remanence.recall.fusion import FusedRanking, RecallContext, searchable_rows
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.other_times import (

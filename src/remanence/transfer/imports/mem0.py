@@ -21,6 +21,7 @@ from remanence.transfer.imports.records import (
     Record,
     SkippedItem,
     Source,
+    SqliteFile,
     as_json,
     as_list,
     as_mapping,
@@ -28,7 +29,6 @@ from remanence.transfer.imports.records import (
     as_text,
     make_key,
 )
-from remanence.transfer.imports.sqlite_file import SqliteFile
 
 HISTORY_COLUMNS = ("memory_id", "old_memory", "new_memory", "event")
 _OWN_FIELDS = {"data", "hash", "created_at", "updated_at", "text_lemmatized", "expiration_date", "attributed_to"}

@@ -12,13 +12,13 @@ from remanence.transfer.imports.records import (
     Record,
     SkippedItem,
     Source,
+    SqliteFile,
     as_json,
     as_mapping,
     as_moment,
     as_text,
     make_key,
 )
-from remanence.transfer.imports.sqlite_file import SqliteFile
 
 _KINDS = {"episodic": "episode", "semantic": "semantic", "procedural": "viewpoint"}
 _SCOPE = "tenant usr agent session"
