@@ -20,8 +20,7 @@ from remanence.index.vectors.stores import LocalStores, SharedStores, folder_nam
 from remanence.index.vectors.stores.edge import EdgeStore, StoreBusy
 from remanence.index.vectors.stores.exact import ExactStore
 from remanence.index.vectors.stores.folder import FolderStore
-from remanence.index.vectors.stores.qdrant import Qdrant
-from remanence.index.vectors.stores.qdrant_connection import QdrantServer
+from remanence.index.vectors.stores.qdrant import Qdrant, QdrantServer
 from remanence.index.vectors.stores.server import Collection, ServerStore
 from remanence.ports import VectorStore
 from remanence.testing.vector_store_contract import (

@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from remanence.space.union import union as union
     from remanence.space.view import View as View
     from remanence.text.framing import frame as frame
-    from remanence.transfer.encrypting import encrypt as encrypt
-    from remanence.transfer.encrypting import rotate_key as rotate_key
+    from remanence.transfer.migration import encrypt as encrypt
+    from remanence.transfer.migration import rotate_key as rotate_key
     from remanence.transfer.overview import Stats as Stats
     from remanence.upkeep.settings import UpkeepSettings as UpkeepSettings
 
@@ -83,7 +83,7 @@ _NAMES = {
     "space.view": "View",
     "index.engine.policy": "Policy TrustRules",
     "ledger.encryption": "Encryption",
-    "transfer.encrypting": "encrypt rotate_key",
+    "transfer.migration": "encrypt rotate_key",
     "errors": "Closed InvalidInput NotFound RemanenceError",
     "graph.diff": "Diff",
     "graph.history": "HistoryEvent",

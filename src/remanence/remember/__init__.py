@@ -15,8 +15,8 @@ parallel_extraction.py  a child process that extracts from the next texts of a l
 
 `remember` adds the text, and with a language model also the facts in it:
 
-remember.py             the facts of a text or a conversation as memories
-known_facts.py          the stored facts that a conversation may end, replace or confirm
+remember.py             the facts of a text or a conversation as memories, and the stored facts that it may end, replace
+                        or confirm
 alias_detection.py      names that belong to one person or thing
 jobs.py                 `remember` in the background
 unread_turns.py         which turns of a chat no model has read, and when a job reads them

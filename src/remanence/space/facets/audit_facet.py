@@ -13,8 +13,7 @@ from remanence.index.engine.in_thread import in_thread, iterate_in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall
-from remanence.recall.receipts import Exposure, RecallRequest, Receipt
-from remanence.recall.recorded import RecordedRecall, recorded_recalls
+from remanence.recall.receipts import Exposure, RecallRequest, Receipt, RecordedRecall, recorded_recalls
 from remanence.remember import quarantine
 from remanence.remember.quarantine import Quarantine
 from remanence.schema import Change, Hit, Memory, PendingErasure

@@ -8,5 +8,6 @@ tables.py        a format as a table: which field of an object becomes which arg
 formats.py       these tables: Zep, Letta, Hindsight, MCP memory server, Gemini, LangGraph as JSON, WhatsApp, CSV
 whatsapp.py      a chat of WhatsApp as rows
 markdown.py      folders of notes, bundles of the Open Knowledge Format, and texts without a format
-chat_exports.py  langgraph.py  mem0.py  memvara.py    one source each
+databases.py     databases of mem0 and memvara
+chat_exports.py  langgraph.py    one source each
 """

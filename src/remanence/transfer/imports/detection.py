@@ -17,6 +17,7 @@ from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.transfer.import_file import is_export
 from remanence.transfer.imports.chat_exports import ChatExport, ChatGPTExport, ClaudeExport
+from remanence.transfer.imports.databases import HISTORY_COLUMNS, Mem0Database, MemvaraDatabase, qdrant_collections
 from remanence.transfer.imports.formats import FORMATS
 from remanence.transfer.imports.json_files import ZIP_MAGIC, DamagedFile, JsonFiles
 from remanence.transfer.imports.langgraph import BaseStore, LangGraphFile, LangGraphStore
@@ -28,8 +29,6 @@ from remanence.transfer.imports.markdown import (
     TextFile,
     is_bundle,
 )
-from remanence.transfer.imports.mem0 import HISTORY_COLUMNS, Mem0Database, qdrant_collections
-from remanence.transfer.imports.memvara import MemvaraDatabase
 from remanence.transfer.imports.records import FORMAT_NAMES, SQLITE_MAGIC, ImportFormat, Source, SqliteFile
 from remanence.transfer.imports.tables import ANY_JSON, Format, TableSource
 from remanence.transfer.imports.whatsapp import DATE_ORDERS, is_whatsapp, whatsapp_rows

@@ -52,7 +52,7 @@ class SharedStores:
     """
 
     def __init__(self, qdrant: Qdrant, ledger: Callable[[], str]) -> None:
-        from remanence.index.vectors.stores.qdrant_connection import QdrantServer
+        from remanence.index.vectors.stores.qdrant import QdrantServer
 
         self._server = QdrantServer(qdrant)
         self._ledger = ledger

@@ -21,7 +21,7 @@ import numpy as np
 
 from remanence.errors import Closed, ProjectionStale
 from remanence.index.vectors.stores.exact import as_rows, top_points
-from remanence.index.vectors.stores.qdrant_connection import CollectionMissing, QdrantServer
+from remanence.index.vectors.stores.qdrant import CollectionMissing, QdrantServer
 from remanence.ports import StoredPoints
 
 if TYPE_CHECKING:
