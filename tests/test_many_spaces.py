@@ -293,7 +293,7 @@ def test_check_compares_vectors(reopen: Reopen) -> None:
     space = reopen()
     space.add_many([f"Boat {n} lies in harbour {n % 7}." for n in range(50)])
     with space._engine.open_index("default") as index:
-        point = int(index.vectors._table.points[7])
+        point = int(index.vectors.points[7])
         index.vectors._store.upsert([point], unit_vectors(1, HashingEmbedder().dimension))
     assert "1 vectors in the store are not those of the ledger" in space.admin.check()["vectors"]
     space.rebuild()

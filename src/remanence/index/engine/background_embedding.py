@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from weakref import WeakMethod, ref
+from weakref import ref
 
 from remanence.errors import Closed, EmbedderError, LedgerUnavailable
 from remanence.index.engine.embedding import embed_rows
@@ -41,16 +41,8 @@ class BackgroundEmbedder:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = ref(engine)
-        work = WeakMethod(self.run_once)
-
-        def run_once() -> float:
-            method = work()  # not held during a pause, so that an engine that no caller closes can be freed
-            if method is None:
-                raise Closed("the engine is gone.")
-            return method()
-
         problem = "texts could not be embedded"
-        self._thread = PeriodicThread("remanence-embedding", run_once, problem=problem, retry_seconds=FIRST_PAUSE)
+        self._thread = PeriodicThread("remanence-embedding", self.run_once, problem=problem, retry_seconds=FIRST_PAUSE)
         self._lock = threading.Lock()
         self._due: dict[str, float] = {}  # when each space that lacks vectors is tried next
         self._embedded_by_callers: list[str] = []

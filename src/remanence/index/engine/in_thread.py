@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakMethod
 
 from remanence.errors import Closed, LedgerUnavailable
 
@@ -76,11 +77,13 @@ class PeriodicThread:
     """Calls `run_once` in a thread until it is stopped, or until `run_once` raises `Closed`.
 
     `run_once` returns the seconds until the next call; None waits for `notify`. After an error it is called again:
-    the cause (a full disk, a locked folder) may be temporary, and no caller would report it.
+    the cause (a full disk, a locked folder) may be temporary, and no caller would report it. A method is not held
+    during a pause: when its object is gone, as an engine that no caller closed, the thread ends.
     """
 
     def __init__(self, name: str, run_once: Callable[[], float | None], *, problem: str, retry_seconds: float) -> None:
-        self._name, self._run_once, self._problem, self._retry_seconds = name, run_once, problem, retry_seconds
+        self._name, self._problem, self._retry_seconds = name, problem, retry_seconds
+        self._work = WeakMethod(run_once) if inspect.ismethod(run_once) else lambda: run_once
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopped = False
@@ -118,10 +121,11 @@ class PeriodicThread:
         while True:
             self._wake.wait(pause)
             self._wake.clear()
-            if self._stopped:
+            run_once = None if self._stopped else self._work()
+            if run_once is None:
                 return
             try:
-                pause = self._run_once()
+                pause = run_once()
             except Closed:
                 return
             except LedgerUnavailable as error:
@@ -130,3 +134,4 @@ class PeriodicThread:
             except Exception:
                 log.exception("%s; trying again", self._problem)
                 pause = self._retry_seconds
+            del run_once
