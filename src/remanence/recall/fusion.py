@@ -286,8 +286,8 @@ class FusedRanking:
     def first(self, count: int) -> FusedRanking:
         return self._with_rows(self.rows[:count], self.scores[:count])
 
-    def restrict_to(self, mask: NDArray[np.bool_]) -> FusedRanking:
-        inside = mask[self.rows]
+    def where(self, inside: NDArray[np.bool_]) -> FusedRanking:
+        """Only those of its rows for which this is true."""
         return self._with_rows(self.rows[inside], self.scores[inside])
 
     def with_scores(self, scores: NDArray[np.float64]) -> FusedRanking:

@@ -35,7 +35,6 @@ from remanence.recall.answer import Recall, mark_archived
 from remanence.recall.fusion import (
     FusedRanking,
     QuestionEmbedding,
-    RecallContext,
     adjust_scores,
     build_context,
     embed_question,
@@ -50,7 +49,7 @@ from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.by_claims import rank_by_claims, searches_superseded
 from remanence.recall.validity.lifetimes import with_lifetimes
 from remanence.recall.validity.superseded import unsuperseded_mask
-from remanence.schema import Evidence, Hit
+from remanence.schema import Evidence
 from remanence.text.temporal import use_date_order
 
 if TYPE_CHECKING:
@@ -162,12 +161,14 @@ def list_by_similarity(index: Index, request: RecallRequest) -> Recall:
         [ranking] = rank_by_signals(context, None)
         ranked = FusedRanking(np.array(ranking.rows, np.int64), np.clip(np.array(ranking.scores, np.float64), 0.0, 1.0))
         if not history:
-            ranked = _without_superseded(context, ranked)
+            # What a document says does not change by what others say.
+            is_document = index.fields.document_mask[ranked.rows]
+            ranked = ranked.where(unsuperseded_mask(index, ranked.rows, context.snapshot) | is_document)
         ranked = ranked.first(request.limit)
         found = with_lifetimes(index, build_hits(context, ranked), context.snapshot)
         hits = [
-            _with_similarity(hit, rank, float(score))
-            for rank, (hit, score) in enumerate(zip(found, ranked.scores, strict=True), 1)
+            replace(hit, score=score, evidence=(Evidence(_SIGNAL, rank, score, score, f"nearness {score:.2f}"),))
+            for rank, (hit, score) in enumerate(zip(found, ranked.scores.tolist(), strict=True), 1)
         ]
     least = request.min_score
     return Recall(
@@ -178,16 +179,3 @@ def list_by_similarity(index: Index, request: RecallRequest) -> Recall:
         history=history,
         position=request.position,
     )
-
-
-def _without_superseded(context: RecallContext, ranked: FusedRanking) -> FusedRanking:
-    """The ranking without what another memory replaced. What a document says does not change by what others say."""
-    index = context.index
-    kept = np.ones(len(index.catalog), np.bool_)
-    kept[ranked.rows] = unsuperseded_mask(index, ranked.rows, context.snapshot)
-    return ranked.restrict_to(kept | index.fields.document_mask)
-
-
-def _with_similarity(hit: Hit, rank: int, similarity: float) -> Hit:
-    reason = Evidence(_SIGNAL, rank, similarity, similarity, f"nearness {similarity:.2f}")
-    return replace(hit, score=similarity, evidence=(reason,))
