@@ -5,7 +5,8 @@ detection.py     which format a file or folder is of
 importing.py     records -> memories, in batches; a record that was imported before is skipped
 json_files.py    JSON and text files in a folder, a zip file or by themselves, read in pieces, with line numbers
 tables.py        a format as a table: which field of an object becomes which argument of `add` or `add_turns`
-formats.py       these tables: Zep, Letta, Hindsight, MCP memory server, Gemini, LangGraph as JSON, WhatsApp, CSV
+formats.txt      these tables: Zep, Letta, Hindsight, MCP memory server, Gemini, LangGraph as JSON, WhatsApp, CSV;
+                 formats.py takes their objects apart
 whatsapp.py      a chat of WhatsApp as rows
 markdown.py      folders of notes, bundles of the Open Knowledge Format, and texts without a format
 databases.py     databases of mem0 and memvara
