@@ -16,7 +16,7 @@ from remanence.index.arrays import grouped
 from remanence.index.arrays.columns import Column, Interner, PackedTexts
 from remanence.index.arrays.grouped import Adjacency, BackgroundBuild
 from remanence.index.index_file import _collect
-from remanence.index.words.bm25 import Postings
+from remanence.index.words import Postings
 from remanence.models.embedders import CheckedEmbedder
 from remanence.testing import HashingEmbedder
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Event, Merged, Registered, Renamed, Split, Undone
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.names.entity_records import entity_id
 from remanence.schema import Alias, Entity, Entry
 from remanence.text.text import normalize_name

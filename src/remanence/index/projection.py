@@ -34,7 +34,7 @@ from remanence.index.vectors.stores.folder import FolderStore
 from remanence.index.vectors.vectors import Vectors, drop_malformed
 from remanence.index.versions.catalog import Catalog
 from remanence.index.versions.fields import RowFields
-from remanence.index.words.words import Words
+from remanence.index.words import Words
 from remanence.ledger import cipher_of
 from remanence.schema import OPEN_END, Entry
 from remanence.text.text import TOKENIZER_VERSION

@@ -12,8 +12,7 @@ extractors.py      the extractor for what a caller passes
 llm_extractor.py   facts, profiles and merged texts from a language model
     llm_clients.py   language models of other libraries
     llm_source.py    a conversation in chunks, as a prompt shows it
-    llm_replies.py   the rows of an answer
-    llm_facts.py     a fact from such a row, checked against the conversation and its quotation
+    llm_facts.py     the rows of an answer, and the fact of each, checked against the conversation and its quotation
     llm_dates.py     the dates of a fact, checked against its quotation
 time_limit.py      calls of a caller's code with a time limit; who calls a model first gets it first
 """

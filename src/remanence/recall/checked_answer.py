@@ -105,7 +105,7 @@ class CheckedAnswer:
         Returns:
             The picture; a notebook draws it.
         """
-        from remanence.recall.show.bar_pictures import checked_picture
+        from remanence.recall.show import checked_picture
 
         return checked_picture(self)
 

@@ -17,9 +17,8 @@ from remanence.models.extractors import speaker_name
 from remanence.models.readers import needs_turn_before
 from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import Fact, Memory, Turn, Window, micros
-from remanence.text.passages import split_passages, split_ranges
 from remanence.text.temporal import parse_moment
-from remanence.text.text import normalize_text
+from remanence.text.text import normalize_text, split_passages, split_ranges
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor

@@ -9,7 +9,7 @@ from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.remember import revise as revising
-from remanence.remember import validate
+from remanence.remember.add_options import parse_changes
 from remanence.schema import Memory
 from remanence.space.removal import MemoryRemoval
 from remanence.text.temporal import parse_moment
@@ -75,7 +75,7 @@ class MemoryRevision(MemoryRemoval):
             "add_tags": add_tags,
             "remove_tags": remove_tags,
         }
-        changes = validate.parse_changes(fields)
+        changes = parse_changes(fields)
         return revising.revise(self._engine, self.name, inputs.check_one_or_more_ids(ids), changes)
 
     arevise = in_thread(revise)

@@ -3,8 +3,7 @@
 engine.py            one opened ledger: its embedder, its locks, and an index for each space in use
 open_indexes.py      which indexes are in memory; those least recently used are closed
 row_filter.py        filters on rows: kind, tags, source, speaker and others
-embedding.py         vectors of texts, and the embedder that the ledger records
-background_embedding.py  makes the vectors that texts lack, in a thread
+embedding.py         vectors of texts, also in a thread; the embedder that the ledger records
 rebuilding.py        an index built again, compared with a new one, or with another embedder
 erasure_cleanup.py   removes erased text that could not be removed during the call
 identity.py          ids and digests

@@ -15,8 +15,7 @@ from uuid import uuid4
 from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.index import SIGNALS
-from remanence.index.engine.background_embedding import BackgroundEmbedder
-from remanence.index.engine.embedding import LedgerEmbedder
+from remanence.index.engine.embedding import BackgroundEmbedder, LedgerEmbedder
 from remanence.index.engine.erasure_cleanup import ErasureCleaner
 from remanence.index.engine.inputs import as_utc
 from remanence.index.engine.open_indexes import OpenIndexes

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
 from remanence.graph import entity_revisions
-from remanence.graph.graph_at_time import GraphAtTime
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.graph_at_time import GraphAtTime, KnownEntities
 from remanence.index.index import Index
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Entity, Memory, Relation, Snapshot, Triple

@@ -9,7 +9,7 @@ from remanence.errors import InvalidInput
 from remanence.events import Remembered
 from remanence.index.engine import inputs
 from remanence.index.engine.inputs import Moment
-from remanence.remember import validate
+from remanence.remember.add_options import parse_changes, parse_draft
 from remanence.remember.prepare import prepare
 from remanence.remember.revise import changed_versions, ended_versions
 from remanence.schema import Memory, Window, format_moment
@@ -25,7 +25,7 @@ _FIELDS = {"kind": "Kind", "importance": "Importance", "strength": "Strength", "
 
 def preview_addition(space: Space, fields: Mapping[str, Any]) -> DecisionPreview:
     """What storing a text would do."""
-    version = prepare(space._engine, validate.parse_draft(fields), space._engine.now()).version
+    version = prepare(space._engine, parse_draft(fields), space._engine.now()).version
     title = f"Add {_quote(version.text)}"
     with space._engine.open_index(space.name) as index, index.lock:
         number = index.catalog.find_by_identity(version.identity)
@@ -43,7 +43,7 @@ def preview_revision(space: Space, ids: Sequence[str], fields: Mapping[str, Any]
     """What a new version of these memories would change."""
     if not ids:
         raise InvalidInput("ids=[] names no memory. Give at least one id.")
-    versions = changed_versions(space._engine, space.name, ids, validate.parse_changes(fields))
+    versions = changed_versions(space._engine, space.name, ids, parse_changes(fields))
     memories = space.get_many(ids)
     if len(ids) > 1:
         names = [f"“{tag}”" for tag in (*fields.get("add_tags", ()), *fields.get("remove_tags", ()))]

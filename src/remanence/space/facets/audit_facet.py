@@ -14,8 +14,8 @@ from remanence.index.engine.inputs import Moment
 from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall
 from remanence.recall.receipts import Exposure, RecallRequest, Receipt, RecordedRecall, recorded_recalls
-from remanence.remember import quarantine
-from remanence.remember.quarantine import Quarantine
+from remanence.remember import forget
+from remanence.remember.forget import Quarantine
 from remanence.schema import Change, Hit, Memory, PendingErasure
 from remanence.space.facets.facet import Facet
 from remanence.space.recall_request import answer_request
@@ -307,8 +307,8 @@ class Audit(AuditView):
         """
         name = inputs.check_text(source, "source")
         if dry_run:
-            return quarantine.preview_quarantine(self._engine, self._space, name)
-        return quarantine.quarantine(self._engine, self._space, name, inputs.check_reason(why))
+            return forget.preview_quarantine(self._engine, self._space, name)
+        return forget.quarantine(self._engine, self._space, name, inputs.check_reason(why))
 
     aquarantine = in_thread(quarantine)
 
@@ -325,8 +325,8 @@ class Audit(AuditView):
         Raises:
             NotFound: This space has no such quarantine.
         """
-        checked_id = quarantine.check_quarantine_id(id)
-        return quarantine.release(self._engine, self._space, checked_id, inputs.check_reason(why))
+        checked_id = forget.check_quarantine_id(id)
+        return forget.release(self._engine, self._space, checked_id, inputs.check_reason(why))
 
     arelease = in_thread(release)
 
@@ -336,6 +336,6 @@ class Audit(AuditView):
         Returns:
             The quarantines, each with its memories.
         """
-        return quarantine.all_quarantines(self._engine, self._space)
+        return forget.all_quarantines(self._engine, self._space)
 
     aquarantines = in_thread(quarantines)

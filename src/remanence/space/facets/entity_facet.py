@@ -13,8 +13,7 @@ from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph import entity_revisions
 from remanence.graph.entity_revisions import RevisionPlan
-from remanence.graph.graph_at_time import EntityRef
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.graph_at_time import EntityRef, KnownEntities
 from remanence.index.engine import inputs
 from remanence.index.engine.embedding import embed_descriptions
 from remanence.index.engine.in_thread import in_thread
