@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pagerank import pagerank
-from remanence.index import SIGNALS
+from remanence.index import SIGNALS, words
 from remanence.index.graph import entity_graph
-from remanence.index.words import words
 from remanence.recall import fusion, recall
 from remanence.recall.fusion import FusedRanking
 from remanence.schema import Ranking

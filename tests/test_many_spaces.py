@@ -73,15 +73,13 @@ def test_small_spaces_have_no_files_of_their_own(reopen: Reopen, home: Path) -> 
 
 
 def test_a_space_of_an_older_release_opens_and_its_shard_goes(reopen: Reopen, home: Path) -> None:
-    """Each space had a shard of the vector engine and an index file in one folder."""
+    """Each space had a shard of the vector engine."""
     memory = reopen().add(PORTO)
     reopen().close()
     shard = EdgeStore(home / "vectors" / folder_name("default"), HashingEmbedder().dimension)
     shard.upsert([0], unit_vectors(1, HashingEmbedder().dimension))  # whatever it was
     shard.close()
     (home / "vectors" / f"{folder_name('default')}.sums").unlink()
-    (home / "index").mkdir()
-    (home / "index" / "0123.npz").write_bytes(b"an index file of an older release")
 
     space = reopen()
     assert space.recall("Porto", signals=["vectors"])[0].memory == memory

@@ -202,14 +202,6 @@ def space_hash(space: str) -> str:
     return hashlib.sha256(space.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def remove_files_of_older_releases(folder: Path) -> None:
-    """Delete index files of older releases. They are not used any more and contain text."""
-    with suppress(OSError), os.scandir(folder / "index") as entries:
-        for entry in entries:
-            if entry.is_file(follow_symlinks=False):
-                Path(entry.path).unlink(missing_ok=True)
-
-
 def _collect(header: Mapping[str, Any], parts: Mapping[str, IndexPart], *, copy: bool) -> Arrays:
     """The arrays of all parts; with `copy`, they do not change when the parts do."""
     arrays: Arrays = {"header": pack(header)}

@@ -22,7 +22,7 @@ from remanence.index.engine.open_indexes import OpenIndexes
 from remanence.index.engine.policy import NO_RULES, TrustRules
 from remanence.index.engine.signing import LedgerSignatures
 from remanence.index.index import Index
-from remanence.index.index_file import index_path, remove_files_of_older_releases
+from remanence.index.index_file import index_path
 from remanence.index.projection import FORMAT, OpenStore
 from remanence.index.vectors.stores import LocalStores, SharedStores
 from remanence.index.vectors.stores.exact import ExactStore
@@ -108,8 +108,6 @@ class Engine:
         self.erasure_cleaner = ErasureCleaner(self)
         self.background_embedder = BackgroundEmbedder(self)
         self.ledger_embedder.check()
-        if self.folder is not None:
-            remove_files_of_older_releases(self.folder)
 
     @property
     def settings_hash(self) -> str:
