@@ -4,8 +4,7 @@ graph_at_time.py      the graph as known at one position, at one moment; the ent
 traversal.py          neighbours, paths, and relations that hold at the same time
 history.py            what happened to a memory or an entity
 diff.py               what changed between two moments
-assertions.py         writes relations and links, ends them, and declares predicates
-entity_revisions.py   registering, renaming, merging and splitting entities
+assertions.py         writes: relations and links and their ends, predicates, changes to entities
 entity_map.py         all entities of a view as a map
 activity.py           memories by week and kind, and what is mentioned more and more
 pictures/             SVG pictures of all these

@@ -13,7 +13,7 @@ words.py             the signal of memories that share words with the question
 vectors/             the signal of memories near it in meaning, and the vector stores
 times.py             the signal of memories from the time that it names
 graph/               the signal of memories connected to what it is about
-arrays/              growing arrays, from which these are made
+arrays.py            growing arrays, from which these are made
 
 contents.py          all of these at one ledger position: what happens when an entry is applied
 projection.py        loads them from the index file, brings them up to date from the ledger, saves and rebuilds them

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.index.arrays.columns import MAX_UNRESERVED_VALUES, pack, unpack
+from remanence.index.arrays import MAX_UNRESERVED_VALUES, pack, unpack
 
 if TYPE_CHECKING:
     from remanence.ledger.encryption import Cipher

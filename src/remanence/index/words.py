@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Plus
 
 from remanence.events import Remembered
-from remanence.index.arrays.columns import INTERNED, Column, Interner, PackedTexts, run_starts, top_indices
-from remanence.index.arrays.grouped import Grouped, Members
+from remanence.index.arrays import INTERNED, Column, Grouped, Interner, Members, PackedTexts, run_starts, top_indices
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.text.lexicon.languages import ENGLISH, tokens_by_language

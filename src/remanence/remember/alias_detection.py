@@ -21,7 +21,7 @@ from datetime import datetime
 
 from remanence.errors import InvalidInput
 from remanence.events import Event
-from remanence.graph.entity_revisions import plan_registration
+from remanence.graph.assertions import plan_registration
 from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.index import Index
 from remanence.index.names.name_similarity import SamePerson, name_similarity, same_person

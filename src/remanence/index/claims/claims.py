@@ -18,19 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Erased, Invalidated, Related, Remembered
-from remanence.index.arrays.columns import (
+from remanence.index.arrays import (
     DICT_CODEC,
+    ENDINGS,
+    GRAPH,
     GROWING,
     JSON,
     TUPLES,
+    Adjacency,
     Codec,
     Column,
+    EdgeEnds,
     Interner,
     SavedPart,
     pack,
     unpack,
 )
-from remanence.index.arrays.grouped import ENDINGS, GRAPH, Adjacency, EdgeEnds
 from remanence.index.claims.predicates import Predicates, normalize_predicate, states_after_event
 from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber

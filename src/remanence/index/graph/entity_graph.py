@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.index.arrays.columns import top_indices
+from remanence.index.arrays import top_indices
 from remanence.index.graph.mention_index import MENTION, SUBJECT, MentionIndex, name_vertex
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking, RelatedName

@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.index.arrays.columns import (
+from remanence.index.arrays import (
     COLUMN,
     DICT_CODEC,
+    GRAPH,
     GROWING,
     INTERNED,
     JSON,
+    Adjacency,
     Codec,
     Column,
     Interner,
@@ -31,7 +33,6 @@ from remanence.index.arrays.columns import (
     split_bytes,
     top_indices,
 )
-from remanence.index.arrays.grouped import GRAPH, Adjacency
 from remanence.index.names.names import Names, version_names, version_speaker
 from remanence.schema import micros
 from remanence.text.text import normalize_name, question_share, text_hash

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Forgotten, Quarantined, Released, Remembered
-from remanence.index.arrays.columns import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
+from remanence.index.arrays import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
 from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.versions.version_columns import HiddenMemories, RowAttributes, VersionDigests, VersionTimes
 from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window

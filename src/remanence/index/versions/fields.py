@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
-from remanence.index.arrays.columns import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
+from remanence.index.arrays import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
 from remanence.index.versions.catalog import Catalog
 from remanence.models.message_words import tells_probability
 from remanence.schema import DOCUMENT_FIELD, Turn

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.index.arrays.columns import (
+from remanence.index.arrays import (
     COLUMN,
     COLUMNS,
     DICT_CODEC,
