@@ -19,18 +19,20 @@ import logging
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import figures
 from ablations import SEEDS, VARIANTS, WALKS, ablations
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.index import SIGNALS
 from remanence.models import embedders, readers
 from remanence.testing.datasets import Conversation, Dataset, find_datasets, read_dataset, read_jsonl
 from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory, evaluate, report_as_markdown
-from systems import baselines, peers
+from systems import OnceEmbedder, baselines, peers
 from then import then_and_now
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -47,6 +49,7 @@ SETS = (
     "timeqa_human",
     "factconsolidation",
 )
+RECORDED = ("R@1", "R@5", "R@10")
 MADE = {"then_and_now": then_and_now}
 """Sets that are made up here, and need no files."""
 LEFT_OUT = {"beam_100k": ("event_ordering", "instruction_following", "summarization")}
@@ -83,6 +86,8 @@ def main() -> None:
         )
         print(text, flush=True)
         # After each set, so that a run that was stopped has not run for nothing.
+        if options.record:
+            record(dataset.name, report, options)
         if options.json:
             options.json.write_text(json.dumps(reports, indent=1) + "\n")
         if options.markdown:
@@ -90,9 +95,19 @@ def main() -> None:
                 file.write(text + "\n")
 
 
+def record(name: str, report: Mapping[str, Any], options: argparse.Namespace) -> None:
+    """Put the means of a set into the file of figures."""
+    measured = {}
+    for system, summary in report["systems"].items():
+        key = "remanence, reader=None" if system == "remanence" and options.reader == "none" else system
+        scores = summary["scores"]["all"]
+        measured[key] = {m: 100 * scores[m][0] for m in RECORDED} | {"questions": scores["n"]}
+    figures.record("quality", "python benchmarks/quality.py", {name: measured})
+
+
 def chosen(options: argparse.Namespace) -> tuple[dict[str, SystemFactory], dict[str, str]]:
     """The systems to ask, and the peers that are not here."""
-    embedder = embedders.resolve_embedder(options.embedder)
+    embedder = OnceEmbedder(embedders.resolve_embedder(options.embedder))
     if options.seeds or options.ablations:
         return ablations(embedder, VARIANTS if options.ablations else SEEDS), {}
     if options.walks:
@@ -197,6 +212,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", action="store_true", help="without the graph, and without each of its seeds")
     parser.add_argument("--walks", action="store_true", help="the walk of the graph beside PageRank, with --reader")
     parser.add_argument("--ablations", action="store_true", help="without each part, and fused otherwise")
+    parser.add_argument("--record", action="store_true", help="write the means to figures.json")
     parser.add_argument("--json", type=Path, help="also write everything here")
     parser.add_argument("--markdown", type=Path, help="also write the tables here")
     return parser.parse_args()

@@ -12,9 +12,11 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
+import figures
 import remanence
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import default_reader
@@ -36,8 +38,8 @@ def chat_turns() -> tuple[list[dict[str, str]], list[tuple[str, str]]]:
     return turns, questions
 
 
-def measure(name: str, calls: Iterable[Callable[[], object]]) -> None:
-    """Print the median, the slowest of twenty and the processor time of these calls."""
+def measure(name: str, calls: Iterable[Callable[[], object]]) -> dict[str, float]:
+    """Print the median, the slowest of twenty and the processor time of these calls, and return them."""
     took, used = [], []
     for call in calls:
         began, began_processor = time.perf_counter(), time.process_time()
@@ -46,11 +48,13 @@ def measure(name: str, calls: Iterable[Callable[[], object]]) -> None:
         used.append(1000 * (time.process_time() - began_processor))
     p50, p95 = np.percentile(took, (50, 95))
     print(f"{name:34} p50 {p50:7.1f} ms  p95 {p95:7.1f} ms  processor {np.mean(used):7.1f} ms  ({len(took)})")
+    return {"p50": float(p50), "p95": float(p95), "processor": float(np.mean(used))}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--questions", type=int, default=150)
+    parser.add_argument("--record", action="store_true", help="write the times to figures.json")
     options = parser.parse_args()
     turns, questions = chat_turns()
     questions = questions[: options.questions + WARM_UP]
@@ -62,17 +66,22 @@ def main() -> None:
             space.recall(question, now=now)
         asked = questions[WARM_UP:]
         reader.clear()
-        measure("recall", (lambda q=q, now=now: space.recall(q, now=now) for q, now in asked))
-        measure(
-            "recall without the reader",
-            (lambda q=q, now=now: space.recall(q, now=now, reader="none") for q, now in asked),
-        )
         texts = [turn["content"] for turn in turns]
-        measure("embedding a question", (lambda q=q: embedder.embed_query(q) for q, _ in asked))
-        measure("add", (lambda t=t: space.add(f"{t} Again.") for t in texts[:200]))
+        calls: dict[str, list[Callable[[], object]]] = {
+            "recall": [partial(space.recall, text, now=now) for text, now in asked],
+            "recall without the reader": [partial(space.recall, text, now=now, reader="none") for text, now in asked],
+            "embedding a question": [partial(embedder.embed_query, text) for text, _ in asked],
+            "add": [partial(space.add, f"{text} Again.") for text in texts[:200]],
+        }
+        measured = {name: measure(name, each) for name, each in calls.items()}
     began = time.perf_counter()
     embedder.embed([f"{text} Once more." for text in texts])
-    print(f"{'embedding texts':34} {len(texts) / (time.perf_counter() - began):.0f} a second")
+    rate = len(texts) / (time.perf_counter() - began)
+    print(f"{'embedding texts':34} {rate:.0f} a second")
+    if options.record:
+        measured["embedding texts"] = {"a second": rate}
+        command = f"python benchmarks/reader_speed.py --questions {options.questions}"
+        figures.record("reader_speed", command, {"turns": measured})
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+import figures
 import graph_speed
 import remanence
 from world import BEGAN, NOW, Clock, Lookup, World, make_world
@@ -250,15 +251,15 @@ def peers_table(size: int, ours: Figures, peers: dict[str, Figures | str]) -> Ta
     )
     mine = ours["recall p50 ms"]
     table.add_row("Remanence", f"{mine:,.3g}", "", f"{ours['add p50 ms']:,.3g}", f"{ours['bulk add /s']:,.0f}", "")
-    for name, figures in peers.items():
-        if isinstance(figures, str):
-            table.add_row(name, "", "", "", "", figures)
+    for name, theirs in peers.items():
+        if isinstance(theirs, str):
+            table.add_row(name, "", "", "", "", theirs)
             continue
-        faster, wanted = figures["query p50 ms"] / mine, TIMES_FASTER.get(name)
+        faster, wanted = theirs["query p50 ms"] / mine, TIMES_FASTER.get(name)
         colour = "green" if wanted is None or faster >= wanted else "red"
         target = "" if wanted is None else f" [{colour}](>= {wanted})[/]"
-        row = [f"{figures['query p50 ms']:,.3g}", f"{faster:,.1f}{target}"]
-        row += [f"{figures['add p50 ms']:,.3g}", f"{figures['bulk add /s']:,.0f}", figures.get("note", "")]
+        row = [f"{theirs['query p50 ms']:,.3g}", f"{faster:,.1f}{target}"]
+        row += [f"{theirs['add p50 ms']:,.3g}", f"{theirs['bulk add /s']:,.0f}", theirs.get("note", "")]
         table.add_row(name, *row)
     return table
 
@@ -293,11 +294,25 @@ def main() -> None:
         console.print(figures_table("Cost of the graph, by edges", graphs, GRAPH_TARGETS))
     for size, found in others.items():
         console.print(peers_table(size, ours[size], found))
+    if options.record:
+        record(ours, others)
     if options.json:
         machine = {"python": platform.python_version(), "machine": platform.machine()}
         options.json.write_text(
             json.dumps({"on": machine, "remanence": ours, "graph": graphs, "peers": others}, indent=1)
         )
+
+
+def record(ours: Mapping[int, Figures], others: Mapping[int, Mapping[str, Figures | str]]) -> None:
+    """Put the times of one run into the file of figures, with those of the peers that could be filled."""
+    measured: dict[str, dict[str, Figures]] = {
+        str(size): {"Remanence": mine | {"query p50 ms": mine["recall p50 ms"]}} for size, mine in ours.items()
+    }
+    for size, peers in others.items():
+        for name, theirs in peers.items():
+            if not isinstance(theirs, str):
+                measured[str(size)][name] = {key: value for key, value in theirs.items() if key != "note"}
+    figures.record("speed", "python benchmarks/speed.py", measured)
 
 
 def _numbers(text: str) -> list[int]:
@@ -313,6 +328,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--patience", type=float, default=120, help="seconds a peer may take to fill (120)")
     parser.add_argument("--quick", action="store_true", help="1,000 and 5,000 memories")
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     return parser.parse_args()
 

@@ -6,7 +6,8 @@ has a place for the speaker and the time gets them there. No LLM anywhere. A pee
 named and left out:
 
     pip install rank-bm25 langchain-classic langchain-community llama-index-core \
-        llama-index-retrievers-bm25 mem0ai mempalace memvara
+        llama-index-retrievers-bm25 mem0ai mempalace memvara \
+        langgraph-checkpoint chromadb
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,28 @@ from remanence.text.text import tokens
 # They would call home otherwise.
 os.environ |= {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "LANGSMITH_TRACING": "false"}
 Split = Callable[[str], list[str]]
+
+
+class OnceEmbedder:
+    """An embedder that embeds each text once for all systems; so ingest and query times are without embedding."""
+
+    def __init__(self, embedder: Any) -> None:
+        self._embedder = embedder
+        self._texts: dict[str, Any] = {}
+        self._questions: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        new = [text for text in dict.fromkeys(texts) if text not in self._texts]
+        self._texts.update(zip(new, self._embedder.embed(new), strict=True))
+        return np.array([self._texts[text] for text in texts])
+
+    def embed_query(self, text: str) -> Any:
+        if text not in self._questions:
+            self._questions[text] = self._embedder.embed_query(text)
+        return self._questions[text]
 
 
 class Baseline:
@@ -95,32 +118,38 @@ class LangChain(Baseline):
         return [found.metadata["line"] for found in self._retriever.invoke(asked.question)][:RANKING_DEPTH]
 
 
+def llama_embedding(embedder: Any) -> Any:
+    """An embedder of ours as one of LlamaIndex."""
+    from llama_index.core.embeddings import BaseEmbedding
+
+    class Given(BaseEmbedding):
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return self._get_text_embeddings([text])[0]
+
+        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+            return [vector.tolist() for vector in embedder.embed(texts)]
+
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return [float(number) for number in embedder.embed_query(query)]
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return self._get_query_embedding(query)
+
+    return Given(embed_batch_size=2_048)
+
+
 class LlamaIndex(Baseline):
     """QueryFusionRetriever over BM25Retriever and a vector index; one query, so no LLM."""
 
     def __init__(self, world: Conversation, embedder: Any) -> None:
         from llama_index.core import VectorStoreIndex
-        from llama_index.core.embeddings import BaseEmbedding
         from llama_index.core.llms import MockLLM
         from llama_index.core.retrievers import QueryFusionRetriever
         from llama_index.core.schema import TextNode
         from llama_index.retrievers.bm25 import BM25Retriever
 
-        class Given(BaseEmbedding):
-            def _get_text_embedding(self, text: str) -> list[float]:
-                return self._get_text_embeddings([text])[0]
-
-            def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-                return [vector.tolist() for vector in embedder.embed(texts)]
-
-            def _get_query_embedding(self, query: str) -> list[float]:
-                return [float(number) for number in embedder.embed_query(query)]
-
-            async def _aget_query_embedding(self, query: str) -> list[float]:
-                return self._get_query_embedding(query)
-
         nodes = [TextNode(text=line.text, id_=line.id) for line in world.items]
-        index = VectorStoreIndex(nodes, embed_model=Given(embed_batch_size=2_048))
+        index = VectorStoreIndex(nodes, embed_model=llama_embedding(embedder))
         most = min(RANKING_DEPTH, len(nodes))
         self._retriever = QueryFusionRetriever(
             [
@@ -172,8 +201,12 @@ class Mem0(Filed):
         )
         self._memory.embedding_model = self
         for line in world.items:
-            said = {"role": "user", "content": line.text, "name": line.speaker}
-            self._memory.add([said], user_id="u", infer=False, metadata={"line": line.id})
+            self.tell(line)
+
+    def tell(self, line: CorpusItem) -> None:
+        """Store one more line."""
+        said = {"role": "user", "content": line.text, "name": line.speaker}
+        self._memory.add([said], user_id="u", infer=False, metadata={"line": line.id})
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """What mem0 asks of its embedder."""
@@ -254,22 +287,92 @@ class Memvara(Filed):
         self._memory = Memvara(
             str(self.folder / "memory.db"), user="u", embedder=Given(), read_max_episodes=RANKING_DEPTH
         )
-        self._memory.add(
-            [
-                {
-                    "content": line.text,
-                    "role": line.speaker if line.speaker in ("user", "assistant") else "user",
-                    "ts": None if line.time is None else datetime.fromisoformat(line.time).replace(tzinfo=UTC),
-                    "line": line.id,
-                }
-                for line in world.items
-            ]
-        )
+        self._memory.add([self._turn(line) for line in world.items])
+
+    def tell(self, line: CorpusItem) -> None:
+        """Store one more line."""
+        self._memory.add([self._turn(line)])
+
+    @staticmethod
+    def _turn(line: CorpusItem) -> dict[str, Any]:
+        return {
+            "content": line.text,
+            "role": line.speaker if line.speaker in ("user", "assistant") else "user",
+            "ts": None if line.time is None else datetime.fromisoformat(line.time).replace(tzinfo=UTC),
+            "line": line.id,
+        }
 
     def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
         found = self._memory.search(asked.question, k=RANKING_DEPTH, include_episodes=True)
         # Facts that its rules made of a turn are no lines of the corpus; the turns themselves are.
         return [hit.episode.meta["line"] for hit in found if hasattr(hit, "episode")]
+
+
+class LangGraphStore(Baseline):
+    """`InMemoryStore` with an index: vectors, exactly."""
+
+    def __init__(self, world: Conversation, embedder: Any) -> None:
+        from langgraph.store.memory import InMemoryStore
+
+        def embed(texts: Sequence[str]) -> list[list[float]]:
+            # It embeds a query as one more text: there is one function for both.
+            return [[float(number) for number in vector] for vector in embedder.embed(list(texts))]
+
+        self._store = InMemoryStore(index={"dims": embedder.dimension, "embed": embed, "fields": ["text"]})
+        for line in world.items:
+            self.tell(line)
+
+    def tell(self, line: CorpusItem) -> None:
+        """Store one more line."""
+        self._store.put(("memories",), line.id, {"text": line.text})
+
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
+        return [found.key for found in self._store.search(("memories",), query=asked.question, limit=RANKING_DEPTH)]
+
+
+class LlamaIndexMemory(Baseline):
+    """`VectorMemory`, each line a message of its own."""
+
+    def __init__(self, world: Conversation, embedder: Any) -> None:
+        from llama_index.core.memory import VectorMemory
+
+        self._memory = VectorMemory.from_defaults(
+            embed_model=llama_embedding(embedder), retriever_kwargs={"similarity_top_k": RANKING_DEPTH}
+        )
+        for line in world.items:
+            self.tell(line)
+
+    def tell(self, line: CorpusItem) -> None:
+        """Store one more line."""
+        from llama_index.core.llms import ChatMessage
+
+        self._memory.put(ChatMessage(role="user", content=line.text, additional_kwargs={"line": line.id}))
+
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
+        return [message.additional_kwargs["line"] for message in self._memory.get(asked.question)]
+
+
+class Chroma(Filed):
+    """A collection in a folder: vectors by HNSW."""
+
+    def __init__(self, world: Conversation, embedder: Any) -> None:
+        import chromadb
+
+        super().__init__()
+        self._embedder = embedder
+        client = chromadb.PersistentClient(str(self.folder))
+        self._collection = client.create_collection("memories", embedding_function=None)
+        for line in world.items:
+            self.tell(line)
+
+    def tell(self, line: CorpusItem) -> None:
+        """Store one more line."""
+        vectors = self._embedder.embed([line.text])
+        self._collection.add(ids=[line.id], documents=[line.text], embeddings=vectors)
+
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
+        vectors = [self._embedder.embed_query(asked.question)]
+        return self._collection.query(query_embeddings=vectors, n_results=RANKING_DEPTH)["ids"][0]
 
 
 PEERS: dict[str, Callable[[Conversation, Any], Any]] = {
@@ -279,6 +382,14 @@ PEERS: dict[str, Callable[[Conversation, Any], Any]] = {
     "MemPalace": MemPalace,
     "memvara": Memvara,
 }
+MEMORIES: dict[str, Callable[[Conversation, Any], Any]] = {
+    "mem0, infer=False": Mem0,
+    "memvara": Memvara,
+    "LangGraph InMemoryStore": LangGraphStore,
+    "LlamaIndex VectorMemory": LlamaIndexMemory,
+    "Chroma": Chroma,
+}
+"""Those that can be told one more line (`tell`)."""
 
 
 def baselines(embedder: Any) -> dict[str, SystemFactory]:
@@ -290,13 +401,15 @@ def baselines(embedder: Any) -> dict[str, SystemFactory]:
     }
 
 
-def peers(embedder: Any) -> tuple[dict[str, SystemFactory], dict[str, str]]:
+def peers(
+    embedder: Any, known: Mapping[str, Callable[[Conversation, Any], Any]] = PEERS
+) -> tuple[dict[str, SystemFactory], dict[str, str]]:
     """What is installed and works here, and why each of the others is left out."""
     found: dict[str, SystemFactory] = {}
     left_out: dict[str, str] = {}
     said = (("a", "The bridge is closed."), ("b", "Alice lives in Porto."), ("c", "The bridge is closed."))
     little = Conversation([CorpusItem(i, text, speaker="user", time="2026-05-01T09:00:00") for i, text in said], ())
-    for name, peer in PEERS.items():
+    for name, peer in known.items():
         try:
             tried = peer(little, embedder)
             if "a" not in tried.ask(EvalQuestion("Is the bridge closed?", ("a",)), None):

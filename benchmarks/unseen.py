@@ -21,11 +21,13 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import figures
 import remanence
 from remanence.models import embedders, readers
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
@@ -83,8 +85,11 @@ def ask_other(world: dict[str, Any], build: SystemFactory) -> Iterator[tuple[dic
     system.close()
 
 
-def measure(name: str, answers: Iterator[tuple[dict[str, Any], list[str], float | None]]) -> None:
-    """Print one line for each kind of question."""
+def measure(
+    name: str, answers: Iterator[tuple[dict[str, Any], list[str], float | None]]
+) -> dict[str, dict[str, float]]:
+    """Print one line for each kind of question, and return the figures."""
+    measured: dict[str, dict[str, float]] = {}
     groups: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
     best: dict[bool, list[float]] = {True: [], False: []}
     for asked, keys, confidence in answers:
@@ -99,12 +104,15 @@ def measure(name: str, answers: Iterator[tuple[dict[str, Any], list[str], float 
     for group in ("all", *KINDS, "no shared verb"):
         right, stale, ten = 100 * np.mean(groups[group], axis=0)
         count = len(groups[group])
+        measured[group] = {"right first": right, "stale first": stale, "right in ten": ten, "questions": count}
         print(
             f"{name:24} {group:15} right first {right:3.0f}%  stale first {stale:3.0f}%  in ten {ten:3.0f}%  ({count})"
         )
     if best[True] and best[False]:
         high, low = np.array(best[True])[:, None], np.array(best[False])[None]
-        print(f"{name:24} answerable against unanswerable: AUC {(high > low).mean() + 0.5 * (high == low).mean():.3f}")
+        measured["all"]["AUC"] = (high > low).mean() + 0.5 * (high == low).mean()
+        print(f"{name:24} answerable against unanswerable: AUC {measured['all']['AUC']:.3f}")
+    return measured
 
 
 def main() -> None:
@@ -112,7 +120,10 @@ def main() -> None:
     parser.add_argument("--half", choices=tuple(FILES), default="develop")
     parser.add_argument("--reader", default="small", help="as for remanence.open, or none")
     parser.add_argument("--only", type=lambda s: s.split(","), help="only systems with one of these in their name")
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json (--half report only)")
     options = parser.parse_args()
+    if options.record and options.half != "report":
+        parser.error("--record is for --half report: the others chose settings")
     worlds = list(read_worlds(options.half))
     reader = None if options.reader == "none" else readers.resolve_reader(options.reader)
     embedder = embedders.resolve_embedder(None)
@@ -120,11 +131,14 @@ def main() -> None:
     others, left_out = peers(embedder)
     for name, why in left_out.items():
         print(f"{name} is left out: {why}", file=sys.stderr)
-    if any(part in "remanence" for part in chosen):
-        measure("remanence", (row for world in worlds for row in ask_remanence(world, reader=reader)))
-    for name, build in (baselines(embedder) | others).items():
+    ours = "remanence" if reader else "remanence, reader=None"
+    asked = {ours: partial(ask_remanence, reader=reader)}
+    asked |= {name: partial(ask_other, build=build) for name, build in (baselines(embedder) | others).items()}
+    for name, ask in asked.items():
         if any(part in name for part in chosen):
-            measure(name, (row for world in worlds for row in ask_other(world, build)))
+            measured = measure(name, (row for world in worlds for row in ask(world)))
+            if options.record:
+                figures.record("unseen", "python benchmarks/unseen.py --half report", {name: measured})
 
 
 if __name__ == "__main__":

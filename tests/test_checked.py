@@ -17,7 +17,7 @@ from remanence.models import answer_check
 from remanence.recall.checked_answer import MAX_READ, MAX_SENTENCES, CheckedAnswer
 from remanence.recall.sentence_features import numbers_of, tells_past
 from remanence.schema import UTC
-from remanence_mcp.tool_sets import load_tools
+from remanence_server.mcp.tool_sets import load_tools
 from remote import connected
 
 NOW = "2026-06-01"
@@ -207,3 +207,13 @@ def test_numbers_and_tense_are_read() -> None:
     assert tells_past("You lived in Leith.")
     assert not tells_past("You live in Leith.")
     assert isinstance(remanence.check("", []), CheckedAnswer)
+
+
+def test_two_stored_memories_can_be_compared(space: Space) -> None:
+    """Which a judging model does elsewhere: whether one contradicts the other."""
+    asked, granted, coffee = (
+        space.add(text, now="2026-05-01")
+        for text in ("The budget for Q2 is 40,000 euros.", "The budget for Q2 is 55,000 euros.", "Ana drinks coffee.")
+    )
+    pairs = ((asked, granted), (granted, asked), (coffee, asked))
+    assert [verdicts(one.text, other) for one, other in pairs] == [["contradicted"], ["contradicted"], ["unsupported"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -459,6 +460,14 @@ class TestSentenceEmbedder(EmbedderContract):
             (tmp_path / path.name).write_bytes(content + b"x" if path.name == file else content)
         with pytest.raises(InvalidEmbedding, match=file.replace(".", r"\.")):
             text_model.TextModel("embedder.onnx", tmp_path).run([1, 2], [0, 0])
+
+
+def test_the_word_vectors_are_those_that_the_models_were_trained_with() -> None:
+    """The file counts steps, which packs better; read, every number is as it was."""
+    vectors, scales = text_model.read_word_vectors((text_model.FOLDER / "word_vectors.npz").read_bytes())
+    assert (vectors.shape, vectors.dtype, scales.dtype) == ((21_000, 384), np.int8, np.float32)
+    digest = hashlib.sha256(vectors.tobytes()).hexdigest()
+    assert digest == "2e756421d28861657d1b653f9001549fa8d636a37c389961a23b0097b2937774"
 
 
 def test_a_tampered_table_is_refused(tmp_path: Path) -> None:

@@ -33,6 +33,20 @@ with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
 print(*sys.modules)
 """
 
+WITHOUT = """
+import sys, tempfile
+import remanence
+from remanence.testing import HashingEmbedder
+
+with remanence.open(None) as space:
+    space.add("Alice moved to Lisbon.", now="2026-06-01")
+    assert space.recall("Where does Alice live?").missing == {}
+with tempfile.TemporaryDirectory() as folder, remanence.open(folder, embedder=HashingEmbedder(8_192)) as space:
+    space.add_many(f"Parcel {number} lies in hall {number % 13}." for number in range(260))
+    assert space.recall("hall 7", reader=None).missing == {}
+print(*sys.modules)
+"""
+
 OFFLINE = """
 import socket, sys
 
@@ -74,6 +88,14 @@ def test_a_first_recall_loads_nothing_that_only_others_need() -> None:
 
     assert "remanence.recall.recall" in loaded
     assert not loaded & {"asyncio", "http.client", "ssl", "urllib.request"}
+
+
+@pytest.mark.slow
+def test_what_only_a_server_or_a_download_needs_can_be_removed() -> None:
+    """Nothing of it is loaded by default, also where vectors lie in the engine of Qdrant (`docs/limits.md`)."""
+    loaded = {name.partition(".")[0] for name in run(WITHOUT).split()}
+    assert "qdrant_edge" in loaded
+    assert not loaded & {"qdrant_client", "grpc", "huggingface_hub", "hf_xet", "fsspec", "yaml", "tqdm"}
 
 
 def test_no_part_touches_the_network(home: Path) -> None:

@@ -23,7 +23,7 @@ TABLES: list[tuple[str, str, list[Any], set[str]]] = [  # page, section, what is
     ("langchain", "Retriever", [LANGCHAIN.RemanenceRetriever], {"name", "tags"}),
     ("langchain", "Memory for existing chains", [LANGCHAIN.RemanenceMemory], set()),
     ("langgraph-store", "Put, get, search", [LANGCHAIN.RemanenceStore], {"space"}),
-    ("file-memory", "An agent of LangChain", [LANGCHAIN.ClaudeMemoryMiddleware], set()),
+    ("file-memory", "A LangChain agent", [LANGCHAIN.ClaudeMemoryMiddleware], set()),
     (
         "llamaindex",
         "An agent with memory",

@@ -26,7 +26,7 @@ from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.endpoints import memory_operations
 from remanence.service.endpoints.memory_operations import TextRequest, TurnRequest
 from remanence.service.requests import request_of
-from remanence_mcp import default_tools
+from remanence_server.mcp import default_tools
 
 SOURCES = Path(remanence.__file__).parent
 OPTIONS = {field.name: field.default for field in fields(RecallOptions)}

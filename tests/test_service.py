@@ -60,7 +60,7 @@ from remanence.space.facets.procedure_facet import Procedures
 from remanence.space.facets.proposal_facet import Proposals
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.testing import FakeClock
-from remanence_mcp.operation_tools import operation_tool
+from remanence_server.mcp.operation_tools import operation_tool
 from remanence_server.routes import operation_routes
 
 

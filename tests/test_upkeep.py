@@ -89,6 +89,8 @@ class TestSettings:
             "gc": "forget",
             "promote_above": 0.65,
             "promote_uses": 5,
+            "use_exponent": 0.6,
+            "relate_above": 0.3,
             "cluster_similarity": 0.83,
             "duplicate_similarity": 0.88,
             "merge_cohesion": 0.85,
@@ -1110,3 +1112,12 @@ def test_the_report_of_decay_has_averages(space: remanence.Space, porto: remanen
     report = space.upkeep.decay()
     assert report.average_uses == 0.5
     assert report.average_score == pytest.approx((1 + 2**0.6) / 2)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.6, 1.0])
+def test_how_much_uses_count_is_a_setting(space: remanence.Space, exponent: float) -> None:
+    """At 0 they count nothing, and at 1 twice as many count twice as much."""
+    tea = space.add("Alice drinks jasmine tea.")
+    space.touch(tea.id)
+    report = space.upkeep.with_settings(use_exponent=exponent).decay()
+    assert report.average_score == pytest.approx(2**exponent)

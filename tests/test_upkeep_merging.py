@@ -394,6 +394,17 @@ class TestDiscovering:
         monkeypatch.setattr(discovery, "_MIN_SHARED_ENTITIES", 3)
         assert len(space.upkeep.discover(dry_run=True)) == 0
 
+    def test_the_smallest_score_is_a_setting(self, space: remanence.Space) -> None:
+        """And the score of a pair is the confidence of its link."""
+        one = space.add("One.", entities=["Ann", "Bob", "Eve"])
+        space.add("Two.", entities=["Ann", "Bob"])
+        [found] = space.upkeep.discover(dry_run=True)
+        assert 0.3 < found.score < 0.7
+        assert len(space.upkeep.with_settings(relate_above=found.score + 0.01).discover(dry_run=True)) == 0
+        space.upkeep.with_settings(relate_above=found.score - 0.01).discover()
+        [edge] = [edge for edge in space.graph.query(one).edges if edge.name == "related_to"]
+        assert edge.confidence == pytest.approx(found.score)
+
     def test_drawn_once_and_undone(self, space: remanence.Space) -> None:
         """A second run finds it drawn; after an undo it is found again."""
         for text in ("Alice met Bob in Porto.", "Bob and Alice have a boat."):
@@ -427,15 +438,12 @@ class TestDiscovering:
         assert 0 < len(plan) < len(list(combinations(range(12), 2)))
         assert len(space.upkeep.discover(dry_run=True)) == 0
 
-    def test_what_is_about_to_be_merged_is_related_as_one(
-        self, repetitive: remanence.Space, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_is_about_to_be_merged_is_related_as_one(self, repetitive: remanence.Space) -> None:
         """In one run, relations are drawn from the new memory, not from those that step back."""
         repetitive.add("Alice brings Bob green tea.", entities=["Alice", "Bob", "green tea"])
         for memory in list(repetitive.memories())[:3]:
             repetitive.add(memory.text, entities=["Alice", "green tea"])
-        monkeypatch.setattr(discovery, "_MIN_SCORE", 0.1)
-        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7, relate_above=0.1)
         done = upkeep.run()
         assert done.run is not None
         [run] = upkeep.runs()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, QdrantClient
 
-from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
+from remanence.errors import Closed, InvalidInput, MissingExtra, ProjectionError, ProjectionStale
 from remanence.index.vectors.stores import LocalStores, SharedStores, folder_name
 from remanence.index.vectors.stores.edge import EdgeStore, StoreBusy
 from remanence.index.vectors.stores.exact import ExactStore
@@ -408,6 +409,13 @@ def test_a_server_that_is_down_is_named() -> None:
     with pytest.raises(ProjectionError, match=r"http://127\.0\.0\.1:9 does not answer: .* The ledger has every vector"):
         stores.open("alice", 8).ids()
     stores.close()
+
+
+def test_a_missing_client_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has no server may remove it (`docs/limits.md`)."""
+    monkeypatch.setitem(sys.modules, "qdrant_client", None)
+    with pytest.raises(MissingExtra, match=r"needs the package qdrant-client.*pip install qdrant-client"):
+        QdrantServer(Qdrant("http://localhost:6333"))
 
 
 def test_a_server_is_a_url_several_or_a_client() -> None:

@@ -23,6 +23,7 @@ from onnxruntime.transformers import optimizer
 from torch import Tensor, nn
 from training.embedder.model import HEADS, WIDTH, Embedder
 from training.reader.model import ListReader
+from training.word_steps import in_steps, write_steps
 
 LINE_OUTPUTS = ("choice", "answers", "holds", "replaced")
 TOKENS, LINES = 16, 3
@@ -124,7 +125,8 @@ def write_word_vectors(vectors: Tensor, path: Path) -> None:
     """Write the word vectors in 8 bits, with a scale for each."""
     scales = vectors.abs().amax(1).clamp(min=1e-12) / 127
     rounded = (vectors / scales[:, None]).round().to(torch.int8)
-    np.savez(path, vectors=rounded.numpy(), scales=scales.numpy().astype(np.float16))
+    counted, steps = in_steps(rounded.numpy())
+    write_steps(path, counted, steps, scales.numpy().astype(np.float16))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ inspector.py     the page at `/`; its files are in static/
 settings.py      the settings
 running.py       running it with uvicorn
 state.py         what all routes share, and the threads that operations run in
+mcp/             the MCP server, which needs other packages
 """
 
 from __future__ import annotations

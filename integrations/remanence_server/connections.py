@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from remanence.operating_system import max_open_files
 from remanence_server.settings import ServerSettings
 
 
@@ -22,12 +23,8 @@ def limited_protocol(settings: ServerSettings) -> Callable[..., asyncio.Protocol
 def max_connections(settings: ServerSettings) -> int:
     """How many connections may be open: those of the settings, but at most half of the file descriptors that the
     process may have. Without a free one no connection is accepted, and no file of a memory can be opened."""
-    try:
-        import resource
-    except ImportError:  # on Windows
-        return settings.max_connections
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return settings.max_connections if soft == resource.RLIM_INFINITY else min(settings.max_connections, soft // 2)
+    files = max_open_files()
+    return settings.max_connections if files is None else min(settings.max_connections, files // 2)
 
 
 class _Connections:

@@ -211,3 +211,15 @@ def test_no_text_of_the_page_has_the_name_of_a_python_thing(read_page: Page, rea
         assert not re.findall(
             r"\b[a-z]+_[a-z]+\b|\bNone\b(?! )|\bTrue\b(?! (?:during|now))|Error:|—\w+→|\bgc\b", text
         ), view
+
+
+@pytest.mark.parametrize("width", [1500, 1240, 960, 760, 400])
+def test_no_view_is_cut_off_beside_the_choice_of_a_space(
+    page: Page, address: str, story: remanence.Space, width: int
+) -> None:
+    story.child("users", "anna").add("Anna keeps bees.")
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{address}/#/search")
+    expect(page.locator("#space-choice")).to_be_visible()
+    hidden = page.evaluate("(nav => nav.scrollWidth - nav.clientWidth)(document.querySelector('.masthead nav'))")
+    assert hidden <= 0

@@ -17,8 +17,8 @@ pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence[m
 
 from mcp import Client
 
-from remanence_mcp import make_server
-from remanence_mcp.server import http_server
+from remanence_server.mcp import make_server
+from remanence_server.mcp.server import http_server
 
 
 class Caller:

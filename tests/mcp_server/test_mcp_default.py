@@ -16,7 +16,7 @@ import remanence
 from model_replies import USER_FACTS
 from remanence import InvalidInput
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence_mcp import make_server
+from remanence_server.mcp import make_server
 
 DEFAULT = ["remember", "store_many", "recall", "recent", "update", "forget", "timeline", "profile", "explain"]
 ENTITY = {

@@ -13,7 +13,7 @@ from mcp_calls import connected
 import remanence
 from remanence import InvalidInput
 from remanence.testing import FakeClock
-from remanence_mcp import KnowledgeGraph
+from remanence_server.mcp import KnowledgeGraph
 
 NAMES = ["Ana", "Bo", "Acme", "Porto"]
 TOOLS = (

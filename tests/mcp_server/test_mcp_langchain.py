@@ -12,7 +12,7 @@ import pytest
 from mcp_calls import serving
 
 import remanence
-from remanence_mcp import make_server
+from remanence_server.mcp import make_server
 
 pytest.importorskip("fastmcp", reason="needs langchain[mcp]")
 

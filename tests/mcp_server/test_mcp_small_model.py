@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import remanence
 from remanence import InvalidInput
-from remanence_mcp import Grant, TokenFile
+from remanence_server.mcp import Grant, TokenFile
 from trace_spans import recorded_spans
 
 MAX_LIST_TOKENS = 2_400
@@ -212,7 +212,7 @@ def test_the_tools_are_listed_before_the_engine_is_loaded(home: Path) -> None:
         "from mcp import Client\n"
         "from remanence.cli import server_commands\n"
         "from remanence.cli.parser import make_parser\n"
-        "import remanence_mcp\n"
+        "import remanence_server.mcp\n"
         "from contextlib import ExitStack\n"
         f"args = make_parser().parse_args(['--memory', {str(home)!r}, 'mcp'])\n"
         "async def main(server):\n"
@@ -221,7 +221,7 @@ def test_the_tools_are_listed_before_the_engine_is_loaded(home: Path) -> None:
         "        print([name for name in ('numpy', 'igraph', 'onnxruntime', 'dateparser') if name in sys.modules])\n"
         "        await client.call_tool('remember', {'text': 'Ana lives in Porto.'})\n"
         "with ExitStack() as opened:\n"
-        "    anyio.run(main, server_commands._lazy_server(remanence_mcp, args, opened))\n"
+        "    anyio.run(main, server_commands._lazy_server(remanence_server.mcp, args, opened))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

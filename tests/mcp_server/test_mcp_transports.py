@@ -23,8 +23,8 @@ from remanence import InvalidInput
 from remanence.cli import main
 from remanence.service.hosting.network import is_loopback
 from remanence.service.hosting.tokens import TokenStore
-from remanence_mcp import StoredTokens, TokenFile, UserTokens, make_server, run_http
-from remanence_mcp.server import http_options
+from remanence_server.mcp import StoredTokens, TokenFile, UserTokens, make_server, run_http
+from remanence_server.mcp.server import http_options
 
 ANA, BOB, READER = "token-of-ana-0123456789", "token-of-bob-0123456789", "token-of-reader-0123456789"
 ENVIRONMENT = {**os.environ, "REMANENCE_READER": "none", "PYTHONPATH": os.pathsep.join(sys.path)}

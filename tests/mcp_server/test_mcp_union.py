@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_calls import connected, serving
 
 from remanence.service.hosting.tokens import TokenStore
-from remanence_mcp import StoredTokens, make_server
+from remanence_server.mcp import StoredTokens, make_server
 
 HERON = "The staging server is called heron."
 

@@ -23,7 +23,7 @@ from onnx import numpy_helper
 from torch import Tensor
 from training.reader.model import ListReader
 
-from remanence.models.text_model import FOLDER
+from remanence.models.text_model import FOLDER, read_word_vectors
 
 Weights = dict[str, NDArray[Any]]
 
@@ -42,8 +42,8 @@ def starting_state(folder: Path) -> dict[str, Tensor]:
         name.removeprefix("m."): torch.from_numpy(np.array(value, np.float32))
         for name, value in floats_of(folder / "reader.onnx").items()
     }
-    with np.load(folder / "word_vectors.npz") as stored:
-        vectors = stored["vectors"] * stored["scales"].astype(np.float32)[:, None]
+    whole, scales = read_word_vectors((folder / "word_vectors.npz").read_bytes())
+    vectors = whole * scales[:, None]
     state = values | {"words.weight": torch.from_numpy(vectors)}
     model = ListReader()
     model.load_state_dict({name: value for name, value in state.items() if name in model.state_dict()})

@@ -20,6 +20,7 @@ from remanence.cli.output import Lines
 from remanence.cli.parser import command
 from remanence.errors import RemanenceError
 from remanence.ledger import is_address, ledger_exists, shown_location
+from remanence.operating_system import is_windows, user_number
 from remanence.schema.version import __version__
 
 _MIN_FREE = 200_000_000  # bytes; a full disk stops writes
@@ -101,7 +102,7 @@ def _problem_of(requirement: str) -> str | None:
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return None if "win32" in requirement and sys.platform == "win32" else f"{name} is not installed"
+        return None if "win32" in requirement and is_windows() else f"{name} is not installed"
     met = all(_satisfies(version, clause.strip()) for clause in wanted.split(",") if clause.strip())
     return None if met else f"{name} is {version}, and {wanted} is needed"
 
@@ -177,22 +178,30 @@ def _folder(args: Namespace) -> Iterator[Finding]:
     folder = Path(location)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     yield Finding("folder", "good", f"{folder.resolve()}: {size / 1e6:,.1f} MB")
+    yield from _permissions(folder)
+    free = shutil.disk_usage(folder).free
+    if free < _MIN_FREE:
+        yield Finding(
+            "folder", "problem", f"{free / 1e6:,.0f} MB are free on its disk", "Writing stops when it is full."
+        )
+
+
+def _permissions(folder: Path) -> Iterator[Finding]:
+    """Who may enter and change a folder. Windows has lists in place of modes, which are not read here."""
+    number = user_number()
     unwritable = [file for file in (folder, *folder.rglob("*")) if not os.access(file, os.W_OK)]
     if unwritable:
-        user = f"chown -R {os.getuid()} {folder}" if hasattr(os, "getuid") else ""
-        advice = f"Memories can be read and not added. As its owner: chmod -R u+w {folder}, or {user}"
+        owner = f" As its owner: chmod -R u+w {folder}, or chown -R {number} {folder}" if number is not None else ""
+        advice = f"Memories can be read and not added.{owner}"
         yield Finding("folder", "problem", f"{unwritable[0]} cannot be written", advice)
+    if number is None:
+        return
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & (stat.S_IRGRP | stat.S_IROTH | stat.S_IWGRP | stat.S_IWOTH):
         advice = f"If nobody else is to read it: chmod 700 {folder}"
         yield Finding("folder", "note", f"other users of this machine may enter the folder ({mode:o})", advice)
     else:
         yield Finding("folder", "good", f"only its owner may enter it ({mode:o})")
-    free = shutil.disk_usage(folder).free
-    if free < _MIN_FREE:
-        yield Finding(
-            "folder", "problem", f"{free / 1e6:,.0f} MB are free on its disk", "Writing stops when it is full."
-        )
 
 
 def _indexes(args: Namespace) -> Iterator[Finding]:

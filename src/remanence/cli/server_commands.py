@@ -38,7 +38,7 @@ _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
 @command("mcp", "mcp --tools graph", _OPTIONS)
 def mcp(args: Namespace) -> None:
     """Serve a space to MCP clients."""
-    server_package = import_module("remanence_mcp")  # by name: the core imports no framework
+    server_package = import_module("remanence_server.mcp")  # by name: the core imports no framework
     token = args.token or os.environ.get(_TOKEN_VARIABLE)
     if not args.http and (args.token or args.tokens or args.require_token or args.user_keys):
         raise InvalidInput("tokens are for --http: over standard input there is one client, the caller.")

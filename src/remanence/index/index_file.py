@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import struct
-import sys
 import threading
 import zlib
 from collections.abc import Callable, Mapping
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
 from remanence.index.arrays import MAX_UNRESERVED_VALUES, pack, unpack
+from remanence.operating_system import user_cache_folder
 
 if TYPE_CHECKING:
     from remanence.ledger.encryption import Cipher
@@ -258,7 +258,7 @@ def _decode(content: bytearray) -> Arrays:
 def cache_folder(chosen: str | Path | None, ledger_id: str) -> Path | None:
     """The cache folder of a ledger: below `chosen`, or below the cache folder of the platform. None if the latter is
     not writable; indexes are then built at each opening."""
-    folder = (_platform_folder() if chosen is None else Path(chosen).expanduser().absolute()) / ledger_id
+    folder = (user_cache_folder() if chosen is None else Path(chosen).expanduser().absolute()) / ledger_id
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
@@ -270,12 +270,3 @@ def cache_folder(chosen: str | Path | None, ledger_id: str) -> Path | None:
         log.warning("%s cannot be written (%s); indexes are kept in memory only", folder, reason)
         return None
     return folder
-
-
-def _platform_folder() -> Path:
-    home = Path(os.path.expanduser("~"))
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "remanence" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "remanence"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "remanence"

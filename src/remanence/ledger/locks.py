@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
-from remanence.ledger.platform_files import try_lock, write_at_start
+from remanence.operating_system import try_lock, write_at_start
 
 _ATTEMPTS = 100
 """How often the folder of a lock file is made, and the file opened, while another process removes it."""

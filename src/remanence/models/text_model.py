@@ -1,7 +1,9 @@
 """The two small transformers that come with the package: one reads questions with memories, one makes vectors.
 
 Both take the vectors of word pieces, not their numbers: they have one table of them in common (`word_vectors.npz`,
-8-bit numbers with a scale for each piece). `training/README.md` says how they were made.
+8-bit numbers with a scale for each piece). Most pieces use 20 to 40 of the 127 steps of such a number: the file counts
+those that are used, and has pieces with the same number of them side by side, which packs better.
+`training/README.md` says how they were made.
 
 A text is run alone, never in a batch: an 8-bit model scales its numbers over the batch, so the answer for a text would
 depend on the other texts. Each core runs one text at a time, and who asks while all cores are taken waits in a queue:
@@ -29,6 +31,7 @@ from remanence.errors import InvalidEmbedding, InvalidInput, MissingExtra
 from remanence.models import catalogue
 from remanence.models.catalogue import MODEL_FILES, MODELS, READER_MAX_TOKENS, ModelPurpose, ModelSpec
 from remanence.models.time_limit import CallQueue
+from remanence.operating_system import after_fork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("text_models")
 SHA256 = {
-    "word_vectors.npz": "7fd5b680439946da947645e5bacab7af1a9e6d987a6845c03cf0c5f3f26fa754",
+    "word_vectors.npz": "7df7d9fa9c9f1b7b59cf587f714fd180b99587638380781a59c15acbe6c8eaec",
     "tokenizer.json": "8282b0e4ae1e4e77b9065efd9f3771dd18a179a10e1c8ee998357e5287ad4b98",
     "reader.onnx": "2fd4a3c72751093b8958dcb524913896f103e1e7d2ebd7e233102cfdbbf9c849",
     "embedder.onnx": "384d356e676e13c871f5652348dd567dc6158804d73f947d174f4c59e69872d7",
@@ -55,9 +58,7 @@ class WordPieces:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self.begin, self.end, self.moment = (self._tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
-        with np.load(BytesIO(read_checked(folder / "word_vectors.npz", SHA256))) as stored:
-            self._vectors: NDArray[np.int8] = stored["vectors"]
-            self._scales: NDArray[np.float32] = stored["scales"].astype(np.float32)
+        self._vectors, self._scales = read_word_vectors(read_checked(folder / "word_vectors.npz", SHA256))
 
     def split(self, text: str, most: int) -> list[int]:
         """The numbers of the first pieces of a text, at most this many."""
@@ -70,6 +71,20 @@ class WordPieces:
         """The vectors of some pieces, one row each."""
         rows: Vector = self._vectors[pieces] * self._scales[pieces, None]
         return rows
+
+
+def read_word_vectors(content: bytes) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """The vectors in such a file in 8 bits, and their scales."""
+    with np.load(BytesIO(content)) as stored:
+        counted, steps, pieces, scales = stored["vectors"], stored["steps"], stored["pieces"], stored["scales"]
+    vectors = np.empty_like(counted)
+    numbers = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float64)
+    for count in np.unique(steps):
+        begin, end = np.searchsorted(steps, (count, count + 1))
+        table = np.rint(numbers * 127 / count).clip(-127, 127).astype(np.int8)
+        whole = np.frombuffer(counted[begin:end].tobytes().translate(table.tobytes()), np.int8)
+        vectors[pieces[begin:end]] = whole.reshape(end - begin, -1)
+    return vectors, scales.astype(np.float32)
 
 
 class TextModel:
@@ -154,8 +169,7 @@ def _keep_sessions() -> None:
         _started.clear()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_keep_sessions)
+after_fork(_keep_sessions)
 
 
 def cpu_threads() -> int:

@@ -72,8 +72,8 @@ def open(
         embedder: A name, a LangChain or LlamaIndex embedding object, a function of a list of texts, or an
             `Embedder`. Left out: a small transformer that comes with the package; "fast", a table of word vectors, is
             for bulk; a space that was written with one of the two opens with that one.
-        extractor: Writes facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out: what is told is
-            kept as it was said.
+        extractor: Writes facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out: no facts are
+            written, and texts are kept as they were said.
         qdrant: The URL of a Qdrant server: short for `vectors=Qdrant(url)`.
         clock: A function that returns the present moment, for tests.
         reader: Reads the first hits together with the question: the name of a model, a folder with one, a
@@ -100,7 +100,7 @@ def open(
         The space. Close it with `close`, or use it in a `with` block.
 
     Raises:
-        InvalidInput: An argument is not what it should be; the message names it.
+        InvalidInput: An argument is not valid; the message names it.
         ProjectionStale: The folder was built with another embedder.
         LedgerError: The ledger cannot be opened.
 
@@ -250,7 +250,7 @@ def restore(
 
     The whole file is checked before anything is written. Entries are then written a thousand at a time, so that others
     can write in between. If that is interrupted, importing the same file again continues it. Vectors in the file are
-    used if they are those of its texts; else the texts are embedded.
+    used if they are those of its texts; otherwise the texts are embedded.
 
     Args:
         path: The file.

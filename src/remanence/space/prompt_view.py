@@ -64,7 +64,7 @@ class PromptView(MemoryListing):
                 a whole month, which nothing was searched for, is not recorded.
 
         Returns:
-            The block as `text`, the `hits` that it quotes, and `skip_reason` if it is empty for another reason than
+            The block as `text`, the `hits` that it quotes, and `skip_reason` if it is empty for any reason other than
             that no memory helps.
 
         Example:
@@ -99,13 +99,14 @@ class PromptView(MemoryListing):
 
         Args:
             answer: The answer of a model.
-            question: What it answers, to recall with. Without a question it is the answer itself.
+            question: The question that it answers, with which memories are recalled. By default they are recalled with
+                the answer.
 
         Returns:
             The sentences with their verdicts.
 
         Raises:
-            InvalidInput: `answer` is no text, or has more than 200 sentences.
+            InvalidInput: `answer` is not a text, or has more than 200 sentences.
 
         Example:
             >>> import remanence
@@ -156,11 +157,11 @@ class PromptView(MemoryListing):
         topics: Topics | Sequence[Topics] | None = None,
         progress: bool | Progress = False,
     ) -> Profile:
-        """What is true now of the person or the project that this space is about, by topic, for a system prompt.
+        """What is true now about the person or the project of this space, by topic, for a system prompt.
 
         Each line is a quotation of what was told, or a fact, with its day and the memories behind it. Nothing is in it
-        that is superseded, expired or forgotten, or that a later memory replaces, as far as the reader can tell. If
-        the space has a language model, that writes sentences of these lines.
+        that is superseded, expired or forgotten, or that a later memory replaces, as far as the reader can tell. If the
+        space has a language model, it turns these lines into sentences.
 
         The first profile reads all memories, some seconds for thousands of turns. After that, only what is new is read.
 

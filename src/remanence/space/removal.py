@@ -149,8 +149,8 @@ class MemoryRemoval(View):
         in that alone, relations, its names as an entity, and recorded recalls that ask about it or returned these.
 
         Args:
-            subject: The name; everybody of that name is meant. Or the entity, or its id, where two have one name: then
-                only what mentions this one.
+            subject: A name, which means everybody who has it. If two have the same name, the entity or its id: then
+                only what mentions that one.
             dry_run: True only lists what would go, by memory and why.
             children: Whether the spaces below this one are searched, too, such as the windows of adapters.
 

@@ -33,7 +33,7 @@ class MemoryRevision(MemoryRemoval):
         add_tags: str | Sequence[str] = (),
         remove_tags: str | Sequence[str] = (),
     ) -> list[Memory]:
-        """Correct memories: what is given changes, and all else stays. `revert` takes it back.
+        """Correct memories: what is given changes, and everything else stays. `revert` undoes it.
 
         Args:
             ids: The memories or their ids; or one.
@@ -43,10 +43,10 @@ class MemoryRevision(MemoryRemoval):
             valid_until: When it stopped being true.
             importance: 0 to 1.
             strength: A factor of its decay score, 1 to 2. 2 is for what must not fade.
-            expires_at: From when on it is no longer recalled.
+            expires_at: The moment from which it is no longer recalled.
             tags: The tags in place of those it has.
             add_tags: More tags.
-            remove_tags: Tags that it is to lose.
+            remove_tags: Tags to remove.
 
         Returns:
             The memories as they are then. One that has these values already gets no new version.
@@ -85,7 +85,7 @@ class MemoryRevision(MemoryRemoval):
 
         Args:
             ids: The memories or their ids; or one.
-            since: From when on. None is now.
+            since: Since when they are no longer true. None is now.
 
         Returns:
             The memories as they are then.

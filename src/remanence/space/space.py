@@ -110,12 +110,12 @@ class Space(MemoryRevision):
             tags: One tag or several.
             source: Where it comes from. Texts added one after another with one source are one document.
             observed_by: Who said or saw it; "I" in the text is this person.
-            expires_at: From when on it is no longer recalled.
+            expires_at: The moment from which it is no longer recalled.
             entities: Names in the text, as strings or (name, kind); found by rule if left out.
             triples: Claims, as (subject, predicate, object); found by rule if left out.
             meta: Anything of yours that can be written as JSON.
-            now: When it was told (`Memory.told_at`). The ledger's own time of it is never earlier than the last one
-                of this space.
+            now: When it was told (`Memory.told_at`). Its time in the ledger is never earlier than that of the last
+                entry of this space.
             passages: Ranges (start, end) of the text that are searched separately, by words and by meaning; the best
                 one counts. An empty list: no query finds it. Left out: a long text is split by length.
             strength: A factor of its decay score, 1 to 2: 1.5 for important memories, 2 for those that must not fade.
@@ -127,7 +127,7 @@ class Space(MemoryRevision):
             The memory as it is stored, with the names, claims and times found in its text.
 
         Raises:
-            InvalidInput: A value is not what it should be; the message names it. Nothing is stored.
+            InvalidInput: A value is not valid; the message names it. Nothing is stored.
 
         Example:
             >>> import remanence
@@ -215,8 +215,8 @@ class Space(MemoryRevision):
             turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `before`, `key`, `trust`. "I"
                 in a turn is its speaker; "yesterday" is read against its own time. `before` is the turn before it,
                 where that one is not stored ("assistant: Which of the two?").
-            wait: False returns when they are stored, as for `add_many`. Their kind and importance, which the vectors
-                tell, stay "episode" and 0.5.
+            wait: False returns when they are stored, as for `add_many`. Their kind and importance, which are read from
+                the vectors, stay "episode" and 0.5.
             progress: True shows a progress bar; a function is called with (done, total).
             now: When they were learned.
 
@@ -269,7 +269,7 @@ class Space(MemoryRevision):
                 or LlamaIndex.
             wait: False stores the text and returns a `Job` at once; a thread extracts the facts. "quiet" does too, for
                 chat turns: their chat is read once, when it has been quiet for five minutes or has grown by 20 turns
-                (`LLMExtractor(model, quiet=..., every_turns=...)`). Turns of a chat whose job waits belong to that job.
+                (`LLMExtractor(model, quiet=..., every_turns=...)`). Turns added while that job waits are read by it.
             now: When it was learned.
             source: Where it comes from; for messages, the conversation.
             observed_by: Who "I" is.

@@ -37,13 +37,13 @@ _UNAVAILABLE = (LedgerUnavailable, AccessDenied, TooManyRequests)
 
 
 def union(*spaces: View, **named: View) -> Union:
-    """Several spaces as one to ask: one ranked list, each hit with its space.
+    """Several spaces that are asked as one: one ranked list, each hit with its space.
 
-    Whoever holds the spaces may read them, so a union gives nobody access to anything. It reads only: write to one of
+    It takes spaces that are open already, so a union gives nobody access to anything. It is read-only: write to one of
     its spaces.
 
     Args:
-        *spaces: Spaces or views of them, of this machine or of servers, the caller's own first. Each is called by its
+        *spaces: Spaces or views of them, on this machine or on servers, the caller's own first. Each is called by its
             full name.
         **named: Spaces with names for this union, where two have the same full name.
 
@@ -51,7 +51,7 @@ def union(*spaces: View, **named: View) -> Union:
         The union.
 
     Raises:
-        InvalidInput: There is no space, one is no space, or two have one name.
+        InvalidInput: No space is given, one of them is not a space, or two have the same name.
 
     Example:
         >>> import remanence
@@ -76,7 +76,7 @@ def union(*spaces: View, **named: View) -> Union:
 
 
 class Union:
-    """Several spaces as one to ask. `remanence.union` makes one."""
+    """Several spaces that are asked as one. `remanence.union` makes one."""
 
     def __init__(self, spaces: Mapping[str, View]) -> None:
         self._spaces = dict(spaces)
@@ -99,19 +99,19 @@ class Union:
         """The memories of all spaces that answer a question, best first; `hit.space` names the space of each.
 
         The signals search each space, the scores are brought to one scale, and the reader reads the best of all spaces
-        together. What two spaces tell in the same words is one hit.
+        together. A text that two spaces have is one hit.
 
         Args:
             query: The question.
             **options: The options of `Space.recall`, except that `include="review"` is for one space. The reader is
-                that of the first space of this machine, or the one that comes with the package.
+                that of the first space on this machine, or the one that comes with the package.
 
         Returns:
-            The hits. `missing` names the spaces that could not be asked. There is no `receipt`: a recall of one space
-            can be repeated.
+            The hits. `missing` names the spaces that could not be asked. There is no `receipt`: only a recall of one
+            space can be repeated.
 
         Raises:
-            InvalidInput: An argument is not what it should be; the message names it.
+            InvalidInput: An argument is not valid; the message names it.
             LedgerUnavailable: None of the spaces could be asked.
         """
         started = time.monotonic()

@@ -92,7 +92,7 @@ class View(PromptView):
         """The memories that answer a question, best first, each with its reasons.
 
         Args:
-            query: The question. A blank one with filters lists as `recent` does; without filters it finds nothing.
+            query: The question. A blank one lists the same as `recent`.
             limit: How many hits to return at most.
             during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
             history: Whether to include memories that were replaced or have expired, labelled. "auto"
@@ -137,7 +137,7 @@ class View(PromptView):
             A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
 
         Raises:
-            InvalidInput: An argument is not what it should be; the message names it.
+            InvalidInput: An argument is not valid; the message names it.
 
         Example:
             >>> import remanence

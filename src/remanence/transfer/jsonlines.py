@@ -19,13 +19,13 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from io import BufferedIOBase, BufferedWriter
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.index.index_file import open_private
-from remanence.ledger.platform_files import may_have_ended
+from remanence.operating_system import give_name, may_have_ended, open_unnamed
 
 _CRC = b',"crc":'
 NOT_AN_EXPORT = "this is not the export of a space (space.admin.import_from reads files of other programs)"
@@ -52,7 +52,7 @@ class JsonLinesWriter:
             if self._path.is_dir():
                 raise IsADirectoryError(21, "it is a folder; name a file in it")
             _remove_partial_files(self._path)
-            self._unnamed = _open_unnamed(self._path.parent)
+            self._unnamed = open_unnamed(self._path.parent)
             self._file = self._files.enter_context(self._unnamed or open_private(self._partial))
             self._stream: BufferedIOBase = self._file
             if self._path.suffix == ".gz":
@@ -85,9 +85,7 @@ class JsonLinesWriter:
             self._file.flush()
             os.fsync(self._file.fileno())
             if self._unnamed is not None:
-                # With a descriptor of a folder (any: the path is absolute) it follows the link to the file.
-                number = self._file.fileno()
-                os.link(f"/proc/self/fd/{number}", self._partial, src_dir_fd=number, follow_symlinks=True)
+                give_name(self._unnamed, self._partial)
             self._partial.replace(self._path)
         return digest
 
@@ -100,16 +98,6 @@ class JsonLinesWriter:
                 f"{self._path} cannot be written: {error.strerror or error}. "
                 "Nothing was left there; name another file, or free disk space."
             ) from error
-
-
-def _open_unnamed(folder: Path) -> BufferedWriter | None:
-    """A file without a name, which is deleted when it is closed; None where the platform has none."""
-    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
-        return None
-    try:
-        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "wb")
-    except OSError:  # this file system has none, or the folder cannot be written: then opening a named file raises
-        return None
 
 
 def _remove_partial_files(path: Path) -> None:

@@ -18,6 +18,7 @@ from remanence.index.contents import IndexContents
 from remanence.index.index import Index
 from remanence.index.index_file import index_path
 from remanence.index.vectors.stores import folder_name
+from remanence.operating_system import bytes_on_disk
 from remanence.ports import Ledger
 from remanence.recall.show import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
 from remanence.recall.validity.superseded import replacement_row, rows_in_conflict, unsuperseded_mask
@@ -406,8 +407,7 @@ def _bytes_on_disk(path: Path) -> int:
         info = path.stat()
     except FileNotFoundError:
         return 0  # an index in use has deleted it meanwhile
-    # Blocks, not the length: files of vectors are sparse.
-    return info.st_blocks * 512 if hasattr(info, "st_blocks") else info.st_size
+    return bytes_on_disk(info)  # files of vectors are sparse
 
 
 def format_bytes(count: int) -> str:

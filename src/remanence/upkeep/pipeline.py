@@ -116,7 +116,7 @@ def plan_steps(
     if "promote" in steps:
         plans.append(promotion.plan_promotion(index, memories, settings, vault))
     if "discover" in steps:
-        plans.append(discovery.plan_related_links(index, memories, progress, merges))
+        plans.append(discovery.plan_related_links(index, memories, settings, progress, merges))
     return UpkeepPlan(tuple(reports), tuple(plans), position=memories.position)
 
 

@@ -18,12 +18,14 @@ GC_MODES = ("forget", "archive")
 
 _RANGES: Mapping[str, tuple[float, float]] = {
     "half_life_days": (1e-6, 1e6),
+    "use_exponent": (0.0, 2.0),
     "forget_below": (0.0, 10.0),
     "promote_above": (0.0, 10.0),
     "promote_uses": (1, MAX_TRACKED_USES),
     "cluster_similarity": (0.0, 1.0),
     "duplicate_similarity": (0.0, 1.0),
     "merge_cohesion": (0.0, 1.0),
+    "relate_above": (0.0, 1.0),
     "vault_weight": (0.0, 1.0),
 }
 
@@ -42,6 +44,7 @@ class UpkeepSettings:
         decay: The decay model: "power_law", "exponential" or "two_component".
         half_life_days: Days without use until half of the score is left, for a memory of ordinary importance.
         half_life_by_kind: Half-lives of kinds that differ from `half_life_days`.
+        use_exponent: The score grows with the number of uses to this power.
         forget_below: `gc` hides memories that score less.
         gc: What `gc` does: "forget" hides memories, "archive" moves them to the archive.
         promote_above: Memories that score at least this much are promoted once they are a few days old.
@@ -49,6 +52,7 @@ class UpkeepSettings:
         cluster_similarity: Memories at least this similar (cosine) belong to one cluster.
         duplicate_similarity: Memories at least this similar are duplicates for `clusters(duplicates=True)`.
         merge_cohesion: Clusters whose pairs are at least this similar on average are merged.
+        relate_above: Memories whose common names and tags score at least this much are linked.
         vault: The folder to which promoted memories are written as Markdown notes.
         vault_weight: A factor for the scores of hits in a person's own notes.
 
@@ -65,6 +69,7 @@ class UpkeepSettings:
     decay: str = "power_law"
     half_life_days: float = 3.0
     half_life_by_kind: Mapping[str, float] = field(default_factory=lambda: _HALF_LIVES)
+    use_exponent: float = 0.6
     forget_below: float = 0.05
     gc: str = "forget"
     promote_above: float = 0.65
@@ -72,6 +77,7 @@ class UpkeepSettings:
     cluster_similarity: float = 0.83
     duplicate_similarity: float = 0.88
     merge_cohesion: float = 0.85
+    relate_above: float = 0.3
     vault: str | None = None
     vault_weight: float = 0.7
 

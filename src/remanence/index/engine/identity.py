@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import time
 from typing import Any
+
+from remanence.operating_system import after_fork
 
 # Digests depend on these options. Circular references are not checked for: validated input has none.
 _encode_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False).encode
@@ -27,8 +28,7 @@ def new_id() -> str:
 
 
 _random = random.Random()  # not the shared generator: a program that seeds it would get the same ids again
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_random.seed)
+after_fork(_random.seed)
 
 
 def content_digest(*values: Any) -> str:

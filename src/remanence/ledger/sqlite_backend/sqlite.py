@@ -18,13 +18,13 @@ from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, L
 from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.sql import DatabaseErrors
 from remanence.ledger.tables import APPLICATION_ID, LAST_ENTRY
+from remanence.operating_system import open_for_changes
 
 log = logging.getLogger(__name__)
 
 BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
 MIN_FREE_BYTES = 2**16  # SQLite makes a file of 32 KB beside the ledger, which its connections share
 _HEAD_FILE, _HEAD_SIZE = "ledger.head", 128
-_FILE_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)  # not of a child process; bytes as they are
 T = TypeVar("T")
 
 _RESTORE = (
@@ -211,7 +211,7 @@ class HeadRecord:
         the entries are committed."""
         try:
             if self._file is None:
-                self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | _FILE_FLAGS, 0o600)
+                self._file = open_for_changes(self.path)
             os.lseek(self._file, 0, os.SEEK_SET)
             known = _decode_head(os.read(self._file, _HEAD_SIZE))
             if known is None or known.position < head.position:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.locks import FolderLocks
 from remanence.ledger.sql import Read, SqlLedger, SqlTransaction, parse_head
 from remanence.ledger.sqlite_backend import sqlite
+from remanence.operating_system import after_fork
 
 if TYPE_CHECKING:
     from remanence.ledger.encryption import Encryption
@@ -263,5 +263,4 @@ def _allow_opening() -> None:
     SqliteLedger._opening = threading.Lock()  # another thread may have held it when this process was forked
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_allow_opening)
+after_fork(_allow_opening)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import sys
 from functools import lru_cache
 
 from remanence.errors import InvalidInput
+from remanence.operating_system import allow_port_again
 
 
 @lru_cache(maxsize=256)
@@ -34,8 +34,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
         bound = socket.socket(family, kind, protocol)
     except OSError as error:
         raise InvalidInput(f"The address {host!r} cannot be used: {error.strerror or error}.") from error
-    if sys.platform != "win32":  # there it would allow two servers on one port
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    allow_port_again(bound)
     try:
         bound.bind(address)
     except OSError as error:

@@ -52,17 +52,17 @@ class ProceduresView(Facet):
     def recall(self, task: str, *, tools: Mapping[str, str] | None = None) -> Procedure | None:
         """The steps that worked for a task, and what to avoid.
 
-        A task that is recorded in the same words is found without a ranking. Else the reader chooses a similar one,
-        if it is clear which; `Procedure.task` says how that one was worded. Without a reader, only the same words
+        A task that is recorded in the same words is found without a ranking. Otherwise the reader chooses a similar
+        one, if it is clear which; `Procedure.task` has the words of that one. Without a reader, only the same words
         count.
 
         Args:
             task: The task.
-            tools: The versions of the tools that are installed now, by name. Of a tool that is left out, the version
-                that was recorded last for this task is taken for the present one.
+            tools: The versions of the tools that are installed now, by name. For a tool that is left out, the version
+                that was recorded last for this task is taken to be the present one.
 
         Returns:
-            What is known; None if no similar task is.
+            What is known; None if no similar task is known.
 
         Raises:
             InvalidInput: `task` or `tools` is not valid.
@@ -166,7 +166,7 @@ class Procedures(ProceduresView):
         Args:
             task: The task, in the words in which it may be asked for again.
             steps: The steps in their order: tool calls as ("build", {"target": "shop"}) or
-                {"tool": "build", "args": {...}}, or texts. Of a run that failed, up to the step that failed.
+                {"tool": "build", "args": {...}}, or texts. For a run that failed, only up to the step that failed.
             outcome: "success" or "failure".
             error: Why it failed.
             tools: The versions of the tools, by name: {"deploy-cli": "2.1"}.
@@ -179,7 +179,7 @@ class Procedures(ProceduresView):
             version of it, so `forget` and `erase` of it concern all runs of these steps.
 
         Raises:
-            InvalidInput: A value is not what it should be; the message names it. Nothing is stored.
+            InvalidInput: A value is not valid; the message names it. Nothing is stored.
         """
         engine = self._engine
         if outcome not in get_args(Outcome):

@@ -38,10 +38,10 @@ class Proposals(Facet):
             note: Why it should be shared.
 
         Returns:
-            The proposal. Of a memory that was offered before, in the same words, the one there is.
+            The proposal. If the memory was offered before in the same words, this is the earlier proposal.
 
         Raises:
-            InvalidInput: It is no memory.
+            InvalidInput: This is not a memory.
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"{memory!r} is no memory. Give what space.get(id) or hit.memory has.")
@@ -93,7 +93,7 @@ class Proposals(Facet):
             by: Who rejects it.
 
         Returns:
-            The proposal as it is then.
+            The proposal, which is marked as rejected.
 
         Raises:
             NotFound: There is no such proposal.

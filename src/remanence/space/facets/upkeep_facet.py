@@ -136,7 +136,7 @@ class Upkeep(UpkeepReports):
         The new memory counts as told when the last of them was; `meta["merged"]["first_told"]` is when the first was.
 
         Args:
-            mode: "apply" merges. "link" links every two of the memories instead of merging them, also those that a
+            mode: "apply" merges. "link" links each pair of the memories instead of merging them, also those that a
                 person should review before a merge. "preview" is "apply" with `dry_run=True`.
             dry_run: True only plans; `apply` does what the plan says.
             clusters: Some of the clusters that `clusters()` found, to merge regardless of what is suggested for
@@ -229,7 +229,7 @@ class Upkeep(UpkeepReports):
     aimport_vault = in_thread(import_vault)
 
     def discover(self, *, dry_run: bool = False, progress: bool | Progress = False) -> DiscoveryPlan:
-        """Link memories that are about the same entities.
+        """Link memories that are about the same entities, at least two, from a score of `settings.relate_above` on.
 
         Args:
             dry_run: True only plans; `apply` does what the plan says.
@@ -238,7 +238,12 @@ class Upkeep(UpkeepReports):
         Returns:
             The plan, which prints as a table. It is applied already, unless `dry_run` is True.
         """
-        return self._step(discovery.plan_related_links, dry_run, progress)
+
+        return self._step(
+            lambda index, memories, report: discovery.plan_related_links(index, memories, self.settings, report),
+            dry_run,
+            progress,
+        )
 
     adiscover = in_thread(discover)
 

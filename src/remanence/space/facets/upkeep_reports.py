@@ -140,7 +140,7 @@ class UpkeepReports(Facet):
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The clusters; `pairs` has every two similar memories with their similarity.
+            The clusters; `pairs` has each pair of similar memories with its similarity.
 
         Raises:
             InvalidInput: `similarity` is not a number from 0 to 1, or is given together with `duplicates`.
@@ -174,14 +174,14 @@ class UpkeepReports(Facet):
     ) -> ReviewList:
         """What is worth asking again: memories that may not hold any more. Changes nothing.
 
-        Each is as likely to hold as its age, its topic and later memories say. First come those about which an answer
-        helps most: neither certain nor surely over, important, often used. The first call in a space has its reader
-        read every memory beside those that it is near to, as the first profile does; later calls read what is new.
+        How likely each is to hold depends on its age, its topic and later memories. Those about which an answer helps
+        most come first: neither certain nor surely over, important, often used. In the first call in a space the reader
+        compares every memory with those near to it, as for the first profile; later calls read only what is new.
 
         Args:
             limit: The most memories to list.
             below: List what holds with a lower probability.
-            now: The moment for which to say it; the present if left out.
+            now: The moment at which they may hold; the present if left out.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:

@@ -1,7 +1,7 @@
 """The scores of current memories, which every step starts from: how they decay without use, how use raises
 them, and which memories are at risk.
 
-    score = uses^0.6 * retention(days since last use) * strength
+    score = uses^use_exponent * retention(days since last use) * strength
 
 Every decay model leaves half after one half-life, and none reaches zero.
 """
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
 
-_USE_EXPONENT = 0.6
-"""The score grows with the number of uses to this power."""
 _IMPORTANCE_FACTOR = 16.0
 """How many times longer than usual the half-life of a memory of importance `DEFINING` is."""
 _ORDINARY, DEFINING = 0.5, 0.9
@@ -105,7 +103,7 @@ def _score(settings: UpkeepSettings, days: Any, half_life: Any, importance: Any,
     """The score by days since the last use, and the rest: of numbers, or of arrays of them."""
     excess = np.maximum(0.0, importance - _ORDINARY) / (DEFINING - _ORDINARY)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess)
-    return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** _USE_EXPONENT * retained
+    return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** settings.use_exponent * retained
 
 
 def review_priority(score: float) -> float:

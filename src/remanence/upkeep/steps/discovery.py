@@ -23,13 +23,12 @@ from remanence.schema import Mention
 from remanence.text.text import pluralize
 from remanence.upkeep import plans
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, entity_id
+from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.consolidation import OBSERVED_BY, Merge
 from remanence.upkeep.steps.decay import ScoredMemories
 
 _MIN_SHARED_ENTITIES = 2
 """How many entities two memories have in common, at least, to be related: one alone relates too much."""
-_MIN_SCORE = 0.3
-"""The score from which on a link is proposed."""
 _MAX_LINKS = 5
 """How many links of each memory are proposed, the best."""
 _MAX_GROUP = 64
@@ -44,7 +43,8 @@ _MAX_LISTED = 3
 
 @dataclass(frozen=True, slots=True)
 class RelatedPair:
-    """Two related memories: how strongly, why, and the names and tags that they share."""
+    """Two related memories: how strongly (`score` is the confidence of the link), why, and the names and tags that
+    they share."""
 
     source: str
     target: str
@@ -61,6 +61,8 @@ class DiscoveryPlan(Plan):
     relations: tuple[RelatedPair, ...]
     positions: dict[str, int]
     """The memories of the plan with the ledger positions of their versions."""
+    min_score: float
+    """The score from which on links are proposed."""
 
     def __len__(self) -> int:
         return len(self.relations)
@@ -94,7 +96,7 @@ class DiscoveryPlan(Plan):
             for p in batch
         ]
         # The keys are part of the ledger format: later runs may compare them.
-        parameters = {"shared": _MIN_SHARED_ENTITIES, "above": _MIN_SCORE, "most": _MAX_LINKS}
+        parameters = {"shared": _MIN_SHARED_ENTITIES, "above": self.min_score, "most": _MAX_LINKS}
         return [*links, Ran(run, "discover", self.position, parameters, edges=tuple(link.link for link in links))]
 
 
@@ -109,7 +111,11 @@ class _Node:
 
 
 def plan_related_links(
-    index: Index, memories: ScoredMemories, progress: Progress | None = None, pending_merges: Sequence[Merge] = ()
+    index: Index,
+    memories: ScoredMemories,
+    settings: UpkeepSettings,
+    progress: Progress | None = None,
+    pending_merges: Sequence[Merge] = (),
 ) -> DiscoveryPlan:
     """The links that are missing; `pending_merges` are memories that the same run is about to make."""
     name_of: dict[str, str] = {}
@@ -127,7 +133,7 @@ def plan_related_links(
     nodes += [node(m.version.memory, m.version.mentions, m.version.tags, None) for m in pending_merges]
     relations: list[RelatedPair] = []
     positions: dict[str, int] = {}
-    for (first, second), score in _best_pairs(nodes, progress):
+    for (first, second), score in _best_pairs(nodes, settings.relate_above, progress):
         a, b = nodes[first], nodes[second]
         if not plans.are_linked(index, a.memory, b.memory, memories.snapshot):
             entities = tuple(sorted(name_of[entity] for entity in a.entities & b.entities))
@@ -135,10 +141,12 @@ def plan_related_links(
             why = f"both name {_enumerate(entities)}" + (f", and are tagged {_enumerate(tags)}" if tags else "")
             relations.append(RelatedPair(a.memory, b.memory, round(score, 4), why, entities, tags))
             positions |= {node.memory: node.position for node in (a, b) if node.position is not None}
-    return DiscoveryPlan(tuple(relations), positions, position=memories.position)
+    return DiscoveryPlan(tuple(relations), positions, settings.relate_above, position=memories.position)
 
 
-def _best_pairs(nodes: Sequence[_Node], progress: Progress | None) -> list[tuple[tuple[int, int], float]]:
+def _best_pairs(
+    nodes: Sequence[_Node], min_score: float, progress: Progress | None
+) -> list[tuple[tuple[int, int], float]]:
     """The best few pairs of each memory with their scores, the best first.
 
     Pairs that are linked already count among the few, so that a second run finds no more.
@@ -155,7 +163,7 @@ def _best_pairs(nodes: Sequence[_Node], progress: Progress | None) -> list[tuple
     for batch in batches(list(pairs), _BATCH, progress):
         for pair in batch:
             score = _score(nodes[pair[0]], nodes[pair[1]], rarity)
-            if score >= _MIN_SCORE:
+            if score >= min_score:
                 for at in pair:
                     candidates[at].append((-score, pair))
     chosen = {pair: -negative for best in candidates.values() for negative, pair in sorted(best)[:_MAX_LINKS]}

@@ -34,7 +34,7 @@ import numpy as np
 
 from remanence.errors import Closed, ProjectionError
 from remanence.index.vectors.stores.exact import as_rows, top_points
-from remanence.ledger.platform_files import try_lock
+from remanence.operating_system import next_data, try_lock
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard, Filter
@@ -48,12 +48,8 @@ _MEMORY = 16 * 2**30
 _CODE = """
 import importlib, sys
 from pathlib import Path
-try:
-    import resource
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[5]), int(sys.argv[5])))
-except (ImportError, ValueError):
-    pass  # without a limit, as on Windows, the machine's own applies
+from remanence.operating_system import limit_this_process
+limit_this_process(int(sys.argv[5]))
 load = getattr(importlib.import_module(sys.argv[1]), sys.argv[2])
 load(Path(sys.argv[3]), int(sys.argv[4]))
 """
@@ -104,19 +100,16 @@ def _checksum(path: Path) -> int:
     where the system says where they are; a copy without holes has the same checksum."""
     checksum = place = 0
     with path.open("rb", buffering=0) as file:
-        while True:
-            try:
-                place = os.lseek(file.fileno(), place, os.SEEK_DATA) // _BLOCK * _BLOCK
-            except (OSError, AttributeError):  # no data follows, or this system cannot tell
-                if hasattr(os, "SEEK_DATA"):
-                    return checksum
+        while (data := next_data(file.fileno(), place)) is not None:
+            place = data // _BLOCK * _BLOCK
             file.seek(place)
             block = file.read(_BLOCK)
             if not block:
-                return checksum
+                break
             if block != _ZEROS[: len(block)]:
                 checksum = zlib.crc32(block, zlib.crc32(place.to_bytes(8, "little"), checksum))
             place += _BLOCK
+    return checksum
 
 
 def loads_in_child_process(load: Callable[[Path, int], Any], folder: Path, dimension: int) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
-from remanence.errors import InvalidInput, ProjectionUnavailable, RemanenceError
+from remanence.errors import InvalidInput, MissingExtra, ProjectionUnavailable, RemanenceError
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -102,7 +102,13 @@ class QdrantServer:
     """
 
     def __init__(self, qdrant: Qdrant) -> None:
-        from qdrant_client import QdrantClient
+        try:
+            from qdrant_client import QdrantClient
+        except ImportError as error:
+            raise MissingExtra(
+                "vectors=Qdrant(...) needs the package qdrant-client, which this environment lacks. "
+                "Run: pip install qdrant-client"
+            ) from error
 
         self.settings = qdrant
         self._owns_clients = not isinstance(qdrant.url, QdrantClient)

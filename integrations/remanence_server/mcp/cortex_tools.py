@@ -15,9 +15,9 @@ from remanence import analyze_for_recall as recall_analysis
 from remanence import analyze_message as message_analysis
 from remanence.adapters import SELF, current_moment
 from remanence.service.endpoints.admin_operations import count_unembedded
-from remanence_mcp.access import current_space
-from remanence_mcp.budget import MaxTokens, Page, cut, fitting, left_out, page_of
-from remanence_mcp.tool_sets import ToolSet
+from remanence_server.mcp.access import current_space
+from remanence_server.mcp.budget import MaxTokens, Page, cut, fitting, left_out, page_of
+from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet(lambda message: {"success": False, "message": message})
 _IDS = "Call search_memory first: it returns the ids."

@@ -68,8 +68,8 @@ class Grant:
         return any(each in (_ALL_SPACES, name) or name.startswith(f"{each}/") for each in self.spaces)
 
 
-_current: ContextVar[Grant | None] = ContextVar("remanence_mcp_grant", default=None)
-report_progress: ContextVar[Callable[[int, int], None] | None] = ContextVar("remanence_mcp_progress", default=None)
+_current: ContextVar[Grant | None] = ContextVar("remanence_grant", default=None)
+report_progress: ContextVar[Callable[[int, int], None] | None] = ContextVar("remanence_progress", default=None)
 """Tells the client of the call that is running how much of it is done, as (done, total)."""
 
 

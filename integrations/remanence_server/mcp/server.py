@@ -24,7 +24,7 @@ from pydantic import AnyHttpUrl
 
 from remanence import InvalidInput, RemanenceError, __version__
 from remanence.adapters import require_space
-from remanence_mcp.access import (
+from remanence_server.mcp.access import (
     CallersByVerifier,
     Grant,
     GrantOf,
@@ -37,10 +37,10 @@ from remanence_mcp.access import (
     space_of_user,
     using_grant,
 )
-from remanence_mcp.call_errors import error_result, message_of, no_argument, no_tool
-from remanence_mcp.resources import add_prompts, add_resources, complete, listed_memories
-from remanence_mcp.tool_schemas import PROJECT, shortened_arguments, without_titles
-from remanence_mcp.tool_sets import DEFAULT, ToolSet, ToolSpec, load_tools
+from remanence_server.mcp.call_errors import error_result, message_of, no_argument, no_tool
+from remanence_server.mcp.resources import add_prompts, add_resources, complete, listed_memories
+from remanence_server.mcp.tool_schemas import PROJECT, shortened_arguments, without_titles
+from remanence_server.mcp.tool_sets import DEFAULT, ToolSet, ToolSpec, load_tools
 
 if TYPE_CHECKING:
     import uvicorn

@@ -9,10 +9,10 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
 from remanence.adapters import pluralize
-from remanence_mcp.access import current_space
-from remanence_mcp.budget import MaxTokens, Page, fitting, page_of, tokens_of
-from remanence_mcp.knowledge_graph import EntityFields, KnowledgeGraph, RelationFields
-from remanence_mcp.tool_sets import ToolSet
+from remanence_server.mcp.access import current_space
+from remanence_server.mcp.budget import MaxTokens, Page, fitting, page_of, tokens_of
+from remanence_server.mcp.knowledge_graph import EntityFields, KnowledgeGraph, RelationFields
+from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet(lambda message: {"success": False, "message": message})
 _PAGE_SIZE = 50

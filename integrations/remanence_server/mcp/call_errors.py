@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from remanence import InvalidInput, NotFound, RemanenceError
-from remanence_mcp.tool_sets import ToolSpec
+from remanence_server.mcp.tool_sets import ToolSpec
 
 log = logging.getLogger(__name__)
 

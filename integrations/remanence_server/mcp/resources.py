@@ -10,8 +10,8 @@ from mcp_types import Resource as MCPResource
 
 from remanence import NotFound, RemanenceError
 from remanence.adapters import frame_or_reason
-from remanence_mcp.access import current_space
-from remanence_mcp.budget import fitting, preview
+from remanence_server.mcp.access import current_space
+from remanence_server.mcp.budget import fitting, preview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING
 from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
-    from remanence_mcp.access import Grant as Grant
-    from remanence_mcp.access import StoredTokens as StoredTokens
-    from remanence_mcp.access import TokenFile as TokenFile
-    from remanence_mcp.knowledge_graph import KnowledgeGraph as KnowledgeGraph
-    from remanence_mcp.server import MemoryServer as MemoryServer
-    from remanence_mcp.server import make_server as make_server
-    from remanence_mcp.server import run_http as run_http
-    from remanence_mcp.server import run_stdio as run_stdio
-    from remanence_mcp.user_tokens import UserTokens as UserTokens
+    from remanence_server.mcp.access import Grant as Grant
+    from remanence_server.mcp.access import StoredTokens as StoredTokens
+    from remanence_server.mcp.access import TokenFile as TokenFile
+    from remanence_server.mcp.knowledge_graph import KnowledgeGraph as KnowledgeGraph
+    from remanence_server.mcp.server import MemoryServer as MemoryServer
+    from remanence_server.mcp.server import make_server as make_server
+    from remanence_server.mcp.server import run_http as run_http
+    from remanence_server.mcp.server import run_stdio as run_stdio
+    from remanence_server.mcp.user_tokens import UserTokens as UserTokens
 
 # For each public name: the module that defines it, and the extra that installs what it needs.
 _MODULES = {

@@ -104,9 +104,11 @@ def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
     wanted = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
     found: dict[str, tuple[ToolSet, ToolSpec]] = {}
     for name in dict.fromkeys(wanted):
-        tool_sets: list[ToolSet] = [import_module(f"remanence_mcp.{module}").TOOLS for module in _MODULES.get(name, ())]
+        tool_sets: list[ToolSet] = [
+            import_module(f"remanence_server.mcp.{module}").TOOLS for module in _MODULES.get(name, ())
+        ]
         if not tool_sets:
-            from remanence_mcp.operation_tools import operations_in  # here, as it loads the engine
+            from remanence_server.mcp.operation_tools import operations_in  # here, as it loads the engine
 
             tool_sets += [_made_of(operations)] if (operations := operations_in(name)) else []
         if not tool_sets:
@@ -124,7 +126,7 @@ def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
 
 def _made_of(operations: Sequence[Operation]) -> ToolSet:
     """The tools of some operations."""
-    from remanence_mcp.operation_tools import operation_tool
+    from remanence_server.mcp.operation_tools import operation_tool
 
     made = ToolSet()
     for each in operations:

@@ -15,10 +15,10 @@ from typing_extensions import NotRequired, TypedDict
 
 from remanence import InvalidInput
 from remanence.adapters import frame_or_reason, remember_text
-from remanence_mcp.access import current_space, joined_spaces, report_progress, view_as_of
-from remanence_mcp.budget import MaxTokens, cut, fitting, tokens_of
-from remanence_mcp.resources import unanswered
-from remanence_mcp.tool_sets import ToolSet
+from remanence_server.mcp.access import current_space, joined_spaces, report_progress, view_as_of
+from remanence_server.mcp.budget import MaxTokens, cut, fitting, tokens_of
+from remanence_server.mcp.resources import unanswered
+from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet()
 SOURCE = "mcp"

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from remanence import MemoryFiles
-from remanence_mcp.access import current_space
-from remanence_mcp.tool_sets import ToolSet
+from remanence_server.mcp.access import current_space
+from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet()
 

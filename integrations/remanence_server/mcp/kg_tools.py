@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from remanence import Entity, HistoryEvent, Link, Memory, NotFound, Relation, Space
-from remanence_mcp.access import current_space, require_admin
-from remanence_mcp.budget import MaxTokens, fitting
-from remanence_mcp.tool_sets import ToolSet
+from remanence_server.mcp.access import current_space, require_admin
+from remanence_server.mcp.budget import MaxTokens, fitting
+from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet()
 _EDGES = "Call `memory_kg_query` to see the edges that hold."

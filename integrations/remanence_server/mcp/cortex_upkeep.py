@@ -9,9 +9,9 @@ from pydantic import Field
 
 from remanence import InvalidInput, NotFound, Space
 from remanence.adapters import storage_key
-from remanence_mcp.access import current_space, report_progress, require_admin
-from remanence_mcp.budget import MaxTokens, fitting, left_out, preview
-from remanence_mcp.tool_sets import ToolSet
+from remanence_server.mcp.access import current_space, report_progress, require_admin
+from remanence_server.mcp.budget import MaxTokens, fitting, left_out, preview
+from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet(lambda message: {"success": False, "message": message})
 _ACTIONS = {"merge": "auto-merge", "review": "llm-review", "keep": "keep-separate"}

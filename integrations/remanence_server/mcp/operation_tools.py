@@ -7,8 +7,8 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 from remanence.service.operations import OPERATIONS, Operation
-from remanence_mcp.access import current_space, require_right, space_of_project
-from remanence_mcp.budget import MaxTokens, cut, fitting
+from remanence_server.mcp.access import current_space, require_right, space_of_project
+from remanence_server.mcp.budget import MaxTokens, cut, fitting
 
 _MAX_TOKENS = 4_000
 

@@ -1,0 +1,272 @@
+"""The figures that README and docs state, in one file that the benchmarks write.
+
+    python benchmarks/figures.py              lists what a page states otherwise than figures.json
+    python benchmarks/figures.py --update     writes it as figures.json has it
+
+`--record` of a benchmark writes what it measured to figures.json. A page states a figure by a comment right after the
+number, which names it: `81.9%<!-- quality/locomo/remanence/R@10 -->`. It is rounded as the page has it. A whole table
+stands between `<!-- figures: NAME -->` and `<!-- end -->`, and is one of `TABLES`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+FIGURES = Path(__file__).with_name("figures.json")
+_NUMBER = re.compile(r"(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit>[^\d\n|<]{0,12})<!-- (?P<path>[^\s:][^:]*?/[^:]*?) -->")
+_FIELD = re.compile(r"{(?P<path>[^{}]+):\.(?P<decimals>\d)}")
+_TABLE = re.compile(r"(?P<begin><!-- figures: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    heading: str
+    key: str
+    measures: tuple[str, ...]
+    """Written side by side: "74.9 / 81.9"."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a page: the keys of its rows and columns are the two levels of a group."""
+
+    corner: str
+    group: str
+    rows: Mapping[str, str]
+    """The keys of the rows, and what the page calls them."""
+    columns: Sequence[Column]
+    decimals: int = 1
+    by_column: bool = False
+    """Whether the keys of the columns are the upper level."""
+
+    def render(self, figures: Mapping[str, Any]) -> str:
+        """The table in Markdown."""
+        lines = [[self.corner, *(column.heading for column in self.columns)], ["---"] * (len(self.columns) + 1)]
+        lines += [
+            [label, *(self._cell(figures, row, each) for each in self.columns)] for row, label in self.rows.items()
+        ]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines).replace(" --- ", "---")
+
+    def _cell(self, figures: Mapping[str, Any], row: str, column: Column) -> str:
+        upper, lower = (column.key, row) if self.by_column else (row, column.key)
+        found = figures.get(self.group, {}).get("values", {}).get(upper, {}).get(lower, {})
+        if not all(measure in found for measure in column.measures):
+            return "–"
+        return " / ".join(_written(found[measure], self.decimals) for measure in column.measures)
+
+
+SYSTEMS = {
+    "remanence": "Remanence",
+    "remanence, reader=None": "`reader=None`",
+    "BM25, split()": "plain BM25",
+    "BM25, our words": "BM25, our words",
+    "vectors": "vectors",
+    "LangChain EnsembleRetriever": "LangChain EnsembleRetriever",
+    "LlamaIndex QueryFusionRetriever": "LlamaIndex QueryFusionRetriever",
+    "mem0, infer=False": "mem0, `infer=False`",
+    "MemPalace": "MemPalace",
+    "memvara": "memvara",
+}
+"""The keys of the systems that are asked, and how pages call them."""
+SETS = {
+    "locomo": "LoCoMo, chat turns",
+    "realtalk": "RealTalk, chat turns",
+    "beam_100k": "BEAM 100K, chat turns",
+    "longmemeval_pool": "LongMemEval, chat turns †",
+    "hotpotqa_1000": "HotpotQA †",
+    "2wiki_1000": "2WikiMultihopQA †",
+    "musique_300": "MuSiQue †",
+    "timeqa_human": "TimeQA †",
+    "factconsolidation": "FactConsolidation",
+}
+MEMORIES = {
+    "remanence": "Remanence",
+    "remanence, reader=None": "`reader=None`",
+    "mem0, infer=False": "mem0, `infer=False`",
+    "memvara": "memvara",
+    "LangGraph InMemoryStore": "LangGraph `InMemoryStore`",
+    "LlamaIndex VectorMemory": "LlamaIndex `VectorMemory`",
+    "Chroma": "Chroma",
+}
+"""The memories that are compared by measures of others."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A table that a file has, with the figures as `{path:.1}`: the path and the decimals."""
+
+    file: str
+
+    def render(self, figures: Mapping[str, Any]) -> str:
+        """The table in Markdown."""
+
+        def number(found: re.Match[str]) -> str:
+            return _written(_value(figures, found["path"]), int(found["decimals"]))
+
+        return _FIELD.sub(number, Path(__file__).with_name(self.file).read_text("utf-8"))
+
+
+KINDS = {"all": "all", "now": "now", "at": "at a time", "before": "before", "changed": "when changed", "ever": "ever"}
+TRACKS = {
+    "supersession": "a replaced decision",
+    "supersession, as notes": "… told as notes",
+    "supersession_detection": "a replacement that is not announced",
+    "commitment_durability": "commitments",
+    "interruption_resumption": "interruptions",
+    "environmental_freshness": "fresh signals",
+    "authority_hierarchy": "who outranks whom",
+    "causality": "constraints",
+    "brutal_realistic": "long cases",
+    "all": "all",
+}
+TIMED = {
+    "Remanence": "Remanence",
+    "LangGraph InMemoryStore": "LangGraph `InMemoryStore`",
+    "LlamaIndex SimpleVectorStore": "LlamaIndex `VectorMemory`, its own store",
+    "LangChain ensemble": "LangChain's ensemble of BM25 and vectors",
+    "mem0": "mem0, `infer=False`",
+    "Chroma": "Chroma",
+}
+STEPS = {
+    "recall": "recall, by default",
+    "recall without the reader": 'recall, `reader="none"`',
+    "embedding a question": "embedding a question",
+    "add": "`add` of a chat turn's length",
+}
+TABLES: dict[str, Table | Text] = {
+    "summary": Text("summary.md"),
+    "quality": Table(
+        "set (development half)",
+        "quality",
+        SETS,
+        [
+            *(Column(name, key, ("R@5", "R@10")) for key, name in SYSTEMS.items()),
+            Column("first hit", "remanence", ("R@1",)),
+        ],
+    ),
+    "unseen": Table(
+        "%",
+        "unseen",
+        SYSTEMS,
+        [Column(name, key, ("right first", "stale first")) for key, name in KINDS.items()],
+        decimals=0,
+    ),
+    "external": Table(
+        "",
+        "external",
+        MEMORIES,
+        [
+            Column(
+                "LongMemEval: any / all evidence within 4,400 tokens, %", "longmemeval", ("any in 4400", "all in 4400")
+            ),
+            Column("LoCoMo: evidence within 500 / 1,000 tokens, %", "locomo", ("any in 500", "any in 1000")),
+            Column("LoCoMo: tokens until the first evidence, median", "locomo", ("tokens",)),
+            Column("from a write to its first recall, ms", "write", ("p50",)),
+        ],
+        by_column=True,
+    ),
+    "statebench": Table(
+        "track",
+        "external",
+        {f"statebench, {track}": name for track, name in TRACKS.items()},
+        [
+            Column("questions", "remanence", ("questions",)),
+            *(Column(name, key, ("right first",)) for key, name in MEMORIES.items()),
+        ],
+        decimals=0,
+    ),
+    "speed": Table(
+        "",
+        "speed",
+        TIMED,
+        [Column(f"{size:,} memories", str(size), ("query p50 ms",)) for size in (1_000, 10_000, 100_000)],
+        by_column=True,
+    ),
+    "reader_speed": Table(
+        "",
+        "reader_speed",
+        STEPS,
+        [Column("processor time / p50 / p95", "turns", ("processor", "p50", "p95"))],
+        by_column=True,
+    ),
+}
+
+
+def record(group: str, command: str, values: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+    """Put what a benchmark measured in the place of what it measured before."""
+    figures = read_figures()
+    known = figures.setdefault(group, {"values": {}})
+    known |= {"command": command, "machine": f"{os.cpu_count()} cores, {platform.machine()}"}
+    for row, columns in values.items():
+        there = known["values"].setdefault(row, {})
+        for column, measures in columns.items():
+            there[column] = {name: round(float(value), 4) for name, value in measures.items()}
+            there[column]["taken"] = date.today().isoformat()
+    FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def read_figures() -> dict[str, Any]:
+    """All groups of figures."""
+    return json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
+
+
+def as_recorded(text: str, figures: Mapping[str, Any]) -> str:
+    """The text of a page with the figures of the file."""
+
+    def number(found: re.Match[str]) -> str:
+        value = _value(figures, found["path"])
+        decimals = len(found["number"].partition(".")[2])
+        return f"{_written(value, decimals)}{found['unit']}<!-- {found['path']} -->"
+
+    def table(found: re.Match[str]) -> str:
+        return found["begin"] + TABLES[found["name"]].render(figures) + found["end"]
+
+    return _TABLE.sub(table, _NUMBER.sub(number, text))
+
+
+def _value(figures: Mapping[str, Any], path: str) -> float:
+    group, row, column, measure = path.split("/")
+    try:
+        return float(figures[group]["values"][row][column][measure])
+    except KeyError:
+        raise KeyError(f"no benchmark recorded {path}; {FIGURES.name} has what was") from None
+
+
+def pages() -> Iterator[Path]:
+    """The pages that may state figures."""
+    yield from (ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+
+
+def _written(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true", help="write the figures to the pages")
+    options = parser.parse_args()
+    figures, differing = read_figures(), []
+    for page in pages():
+        text = page.read_text("utf-8")
+        if (recorded := as_recorded(text, figures)) != text:
+            differing.append(page.relative_to(ROOT).as_posix())
+            if options.update:
+                page.write_text(recorded, "utf-8")
+    print(*differing, sep="\n")
+    sys.exit(bool(differing) and not options.update)
+
+
+if __name__ == "__main__":
+    main()
