@@ -290,6 +290,26 @@ class TestTheFolder:
         assert "contains no memories" in run(verb, code=1)
         assert not home.exists()
 
+    def test_an_empty_space_names_those_below_it(
+        self, run: Run, home: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Where each user has one, who asks without a name would be told nothing."""
+        with remanence.open(home) as space:
+            space.child("users", "bob").add("I am allergic to peanuts.")
+        assert main(["--memory", str(home), "recall", "What am I allergic to?"]) == 0
+        assert capsys.readouterr().err == "default has no memories; --space names another: default/users/bob\n"
+        assert "peanuts" in run("recall", "What am I allergic to?", "--space", "default/users/bob")
+        assert not capsys.readouterr().err
+
+    def test_a_file_in_place_of_the_folder_is_named(self, run: Run, home: Path) -> None:
+        home.write_text("text")
+        assert "is a file, not a folder with memories" in run("count", code=1)
+
+    @pytest.mark.parametrize("space", ["default/", "/default", "default//users"])
+    def test_a_token_for_a_space_that_cannot_be_is_refused(self, run: Run, space: str) -> None:
+        """It would open nothing."""
+        assert "is no name of a space" in run("tokens", "create", "laptop", space, code=1)
+
     def test_a_file_is_no_folder(self, run: Run, home: Path) -> None:
         """The ledger's own words reach the user."""
         home.write_text("not a folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import re
@@ -63,11 +64,28 @@ class TestHelpAndMistakes:
             main(["zzzz"])
         assert "Did you mean" not in capsys.readouterr().err
 
+    def test_the_usage_of_a_command_names_that_command(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["graph", "path", "Alice"])
+        assert capsys.readouterr().err.startswith("usage: remanence graph path [-h]")
+
+    def test_a_group_alone_lists_its_commands(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["graph"]) == 2
+        shown = capsys.readouterr().err
+        assert shown.startswith("usage: remanence graph ")
+        assert "timeline" in shown
+
+    @pytest.mark.parametrize("words", [["recal", "x"], ["recall", "x", "--limit", "many"], ["graph", "path"]])
+    def test_wrong_usage_is_json_if_asked_for(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main([*words, "--json"])
+        assert json.loads(capsys.readouterr().err)["error"]["type"] == "WrongUsage"
+
 
 def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> None:
     """One value, or one a line where a list is printed."""
     memory = json.loads(run("add", "Alice lives in Porto.", "--json"))["id"]
-    assert json.loads(run("count", "--json")) == {"count": 1}
+    assert json.loads(run("count", "--json")) == json.loads(run("--json", "count")) == {"count": 1}
     assert json_lines(run("spaces", "--json")) == ["default"]
     assert json.loads(run("relate", "Bob", "knows", "Alice", "--valid-from", "2026-01-02", "--json"))[
         "valid_from"
@@ -86,6 +104,40 @@ def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> N
     error = json.loads(run("get", "nope", "--json", code=1))["error"]
     assert error["type"] == "NotFound"
     assert "nope" in error["message"]
+    assert "has no JSON" in json.loads(run("demo", "--json", code=1))["error"]["message"]
+    assert "--yes" in json.loads(run("erase", memory, "--json", code=2))["error"]["message"]
+
+
+def test_a_full_disk_is_one_line(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When the output goes to a file there."""
+
+    def full(_: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    run("add", "Hello.")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.stdout, "write", full)
+        code = main(["--memory", str(home), "memories"])
+    assert (code, capsys.readouterr().err) == (1, f"error: [Errno {errno.ENOSPC}] No space left on device.\n")
+
+
+def test_the_process_for_jobs_ends_quietly_if_the_server_has_ended(home: Path) -> None:
+    """It may have been killed while the answer was made."""
+    options = {"location": str(home), "extractor": None}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", "from remanence.cli.job_process import main; main()"],
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        assert process.communicate(f"{json.dumps([options, 60])}\n".encode(), timeout=60)[1] == b""
+    assert process.returncode == 0
 
 
 class TestImport:
@@ -217,6 +269,11 @@ class TestChat:
         assert "<recalled-memories>" in again
         assert "nothing stored: nothing is to be stored" in again
         assert run("count") == "3"
+
+    def test_an_unknown_command_is_named(self, typed: Run) -> None:
+        """Before the list of those that there are."""
+        assert "there is no command /stroe." in typed("/stroe\n")
+        assert "there is no command" not in typed("/help\n")
 
     def test_the_past_stores_nothing(self, typed: Run, run: Run) -> None:
         run("add", "Alice lives in Porto.", "--now", "2026-01-01")

@@ -109,6 +109,9 @@ def test_what_is_kept_as_it_was_said_is_returned_by_a_job(remote: Space) -> None
 def test_files_are_sent_and_fetched(remote: Space, tmp_path: Path) -> None:
     """An export of one space is imported into another."""
     memory = remote.add("Ana lives in Porto.")
+    for wrong in (tmp_path, tmp_path / "no" / "out.jsonl"):
+        with pytest.raises(remanence.InvalidInput, match="cannot be written"):
+            remote.admin.export(wrong)
     remote.admin.export(tmp_path / "out.jsonl.gz")
     report = remote.child("copy").admin.import_from(tmp_path / "out.jsonl.gz")
 

@@ -189,6 +189,13 @@ def test_columns_of_csv_are_found_by_their_names(space: remanence.Space) -> None
     assert key.told_at == datetime(2026, 2, 1, 8, 30, tzinfo=UTC)
 
 
+def test_columns_of_csv_that_are_not_read_are_reported(space: remanence.Space, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("date,text,who,Price paid\n2025-02-03,A bike.,Ana,90\n2025-02-04,A boat.,Tom,\n")
+    report = space.admin.import_from(tmp_path / "rows.csv")
+    assert (report.added, reasons(report)) == (2, {"a column whose name is none of those that are read": 2})
+    assert "who, price_paid" in str(report)
+
+
 def test_csv_with_speakers_is_a_chat(space: remanence.Space) -> None:
     space.admin.import_from(DATA / "chat.csv")
     assert said(space) == [("Ana", "The boat is sold."), ("Tom", "Good.")]

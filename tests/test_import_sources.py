@@ -189,6 +189,14 @@ class TestChatGPT:
 
         assert texts(space) == ["tea� �"]
 
+    def test_the_chats_of_claude_beside_it_are_reported(self, space: remanence.Space, tmp_path: Path) -> None:
+        for name, chat in (("chatgpt", chatgpt(node("m", "root", "user", "Hi."))), ("claude", {"chat_messages": []})):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "conversations.json").write_text(json.dumps([chat]))
+        report = space.admin.import_from(tmp_path)
+        assert report.added == 1
+        assert "import it by itself: claude/conversations.json" in str(report)
+
 
 class TestClaude:
     def test_messages_attachments_projects_and_notes_are_taken(self, space: remanence.Space, tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_a_field_that_does_not_exist_is_answered_with_those_that_do(
     ("path", "content", "media_type", "detail"),
     [
         ("memories", b"", "application/json", "body: Field required"),
-        ("recall", b'{"query": "x"', "application/json", "body.13: JSON decode error"),
+        ("recall", b'{"query": "x"', "application/json", "body.13: The body is not JSON from this character on ("),
         ("recall", b"null", "application/json", "body: "),
         ("recall", b'{"query": "x"}', "text/plain", "body: Send the body as application/json (given: b"),
         ("recall", b'{"query": "x", "limit": 0}', "application/json", "body.limit: "),
@@ -522,14 +522,28 @@ class TestAccess:
 
     def test_a_port_that_another_program_has_is_refused(self, tmp_path: Path) -> None:
         """Before anything says that it serves, and with what to do."""
-        started: list[bool] = []
+        started: list[int] = []
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
             with pytest.raises(InvalidInput, match=rf"Port {port} of 127.0.0.1 .*another port with --port"):
-                serve(remanence.open(tmp_path), ServerSettings(port=port), on_start=lambda: started.append(True))
+                serve(remanence.open(tmp_path), ServerSettings(port=port), on_start=started.append)
+            with pytest.raises(InvalidInput, match="port=99999 is no port"):
+                serve(remanence.open(tmp_path), ServerSettings(port=99_999), on_start=started.append)
         assert not started
+
+    def test_who_starts_it_is_told_the_port_that_was_taken(self, tmp_path: Path) -> None:
+        """Port 0 is any free one."""
+        told: list[int] = []
+
+        def stop(port: int) -> None:
+            told.append(port)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            serve(remanence.open(tmp_path), ServerSettings(port=0), on_start=stop)
+        assert told[0] > 0
 
     def test_tokens_are_stored_as_hashes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Made, listed and revoked on the command line."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -494,6 +495,20 @@ class TestMeanwhile:
             lived.admin.export(tmp_path)
         with pytest.raises(InvalidInput, match="cannot be written: No such file or directory"):
             lived.admin.export(tmp_path / "no" / "such" / "folder.jsonl")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no pipes with names")
+    def test_a_link_is_followed_and_a_pipe_is_refused(self, space: Space, tmp_path: Path) -> None:
+        """Neither is replaced by a file."""
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "to_pipe").symlink_to("pipe")
+        for name in ("pipe", "to_pipe"):
+            with pytest.raises(InvalidInput, match="a device or a pipe; name a file"):
+                space.admin.export(tmp_path / name)
+        (tmp_path / "to_file").symlink_to("file.jsonl")
+        space.admin.export(tmp_path / "to_file")
+        assert (tmp_path / "to_pipe").is_fifo()
+        assert (tmp_path / "to_file").is_symlink()
+        assert (tmp_path / "file.jsonl").read_bytes()
 
     @pytest.mark.parametrize("after", [0, 100, 200])
     def test_an_import_that_is_interrupted_is_continued(

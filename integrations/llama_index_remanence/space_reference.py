@@ -130,6 +130,8 @@ class SpaceAdapter(BaseModel):
         **settings: Any,
     ) -> None:
         if reference is None:
+            if space is not None and isinstance(location, str | Path):
+                _require_same_place(require_space(space), location)
             reference = SpaceReference.to(space, location, path)
         super().__init__(reference=reference, **settings)
         self._reset_state()
@@ -216,6 +218,15 @@ def _is_open(space: Space) -> bool:
     except Closed:
         return False
     return True
+
+
+def _require_same_place(space: Space, location: str | Path) -> None:
+    known = space.admin.location
+    if known is None or _absolute(known) != _absolute(location):
+        raise InvalidInput(
+            f"location={str(location)!r} is not where the space is, which is {known or 'in memory'}. "
+            "Give one of the two: with a location the space is opened there."
+        )
 
 
 def _absolute(location: str | Path) -> str:

@@ -46,6 +46,7 @@ _MIN_COMPRESSED = 16_384
 """Bytes; shorter answers are not compressed."""
 _MAX_SHOWN = 200
 _MAX_ERRORS = 10
+_NOT_JSON = "json_invalid"  # the sort of error that pydantic gives it
 
 
 def create_app(
@@ -166,7 +167,8 @@ def _handle_errors(app: FastAPI) -> None:
             _described(error_detail, request.scope["route"].endpoint) for error_detail in error.errors()[:_MAX_ERRORS]
         ]
         first = found[0]
-        detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']})."
+        given = "" if first["type"] == _NOT_JSON else f" (given: {first['input']})"
+        detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}{given}."
         return problem(422, detail, error="InvalidInput", errors=found)
 
     @app.exception_handler(HTTPException)
@@ -202,6 +204,8 @@ def _described(error: dict[str, Any], endpoint: Callable[..., Any]) -> dict[str,
     message = error["msg"]
     if isinstance(error.get("input"), bytes):  # FastAPI reads no body of another media type
         message = "Send the body as application/json"
+    if error["type"] == _NOT_JSON:
+        message = f"The body is not JSON from this character on ({error['ctx']['error']})"
     if error["type"] == "extra_forbidden":
         parameter = inspect.signature(endpoint, eval_str=True).parameters[BODY]
         message = f"There is no such field. The fields are {', '.join(_fields_at(parameter.annotation, error['loc']))}"

@@ -35,7 +35,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(
-    space: Space, settings: ServerSettings | None = None, *, on_start: Callable[[], object] | None = None
+    space: Space, settings: ServerSettings | None = None, *, on_start: Callable[[int], object] | None = None
 ) -> None:
     """Serve the spaces of an opened folder or database until SIGTERM or Ctrl-C.
 
@@ -44,7 +44,7 @@ def serve(
     Args:
         space: Any space that `remanence.open` returned.
         settings: The settings.
-        on_start: Called before the first request is taken, once the settings are checked.
+        on_start: Called with the port before the first request is taken, once the settings are checked.
 
     Raises:
         InvalidInput: The address is not a loopback address, and there are no tokens; or another program has the port.
@@ -61,7 +61,7 @@ def serve(
         with contextlib.closing(bind_socket(chosen.host, chosen.port)) as bound:
             app = create_app(space, settings=chosen, tokens=tokens, close=True)
             if on_start is not None:
-                on_start()
+                on_start(bound.getsockname()[1])
             _run(make_server(app, chosen), bound)
     finally:
         end_logging()

@@ -82,6 +82,8 @@ def test_one_location_is_opened_once(home: Path) -> None:
 def test_a_space_that_was_closed_is_opened_again_where_it_can_be(home: Path) -> None:
     """A memory that was written down outlives the space it was made with."""
     with remanence.open(home) as space:
+        with pytest.raises(remanence.InvalidInput, match="is not where the space is"):
+            RemanenceMemory(space, location=home.parent / "elsewhere")
         memory = RemanenceMemory(space, location=home, session_id="s1")
         memory.put(user("Hello."))
         written = memory.to_dict()

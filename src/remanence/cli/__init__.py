@@ -21,13 +21,12 @@ Exit codes: 0 done; 1 failed, and stderr says why; 2 wrong usage; 130 interrupte
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
-from remanence.cli.output import safe_streams
+from remanence.cli.output import print_error, safe_streams
 from remanence.cli.parser import make_parser
 from remanence.errors import RemanenceError
 
@@ -51,10 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A terminal that cannot show a letter shows a question mark in its place.
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")
-    parser = make_parser()
-    args = parser.parse(argv)
+    args = make_parser().parse(argv)
     if args.run is None:
-        parser.print_help(sys.stderr)
+        args.asked.print_help(sys.stderr)
         return 2
     with safe_streams():
         return _run(args)
@@ -68,8 +66,7 @@ def _run(args: Namespace) -> int:
         from remanence.service.error_wording import with_commands
 
         said = with_commands(str(error))
-        as_json = json.dumps({"error": {"type": type(error).__name__, "message": said}}, ensure_ascii=False)
-        print(as_json if getattr(args, "json", False) else f"error: {said}", file=sys.stderr)
+        print_error(type(error).__name__, said, as_json=getattr(args, "json", False))
         return 1
     except KeyboardInterrupt:
         print(file=sys.stderr)
@@ -78,4 +75,8 @@ def _run(args: Namespace) -> int:
         # The reader has closed the pipe. What is still in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
+    except OSError as error:
+        # The disk is full, or a file cannot be read or written.
+        print_error(type(error).__name__, f"{error}.", as_json=getattr(args, "json", False))
+        return 1
     return code

@@ -123,11 +123,12 @@ def main() -> None:
     A job that takes too long ends this process, and the log has the line at which it was.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the process that started this one decides
-    answers = os.fdopen(os.dup(1), "w")
+    answers = os.dup(1)
     os.dup2(2, 1)  # what an extractor prints is no answer
 
     def answer(**fields: object) -> None:
-        print(json.dumps(fields), file=answers, flush=True)
+        with suppress(BrokenPipeError):  # the process that asked has ended, and with it standard input
+            os.write(answers, f"{json.dumps(fields)}\n".encode())
 
     options, seconds = json.loads(sys.stdin.readline())
     try:

@@ -145,7 +145,7 @@ class _Chat:
             last = self._last
             print((last.model_prompt or last.prompt.text or f"nothing: {last.why_empty}") if last else "nothing yet")
         else:
-            print(_HELP)
+            print(_HELP if word == "/help" else f"there is no command {word}.\n{_HELP}")
 
     def _say(self, message: str) -> None:
         from remanence.space.playground import exchange

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +15,8 @@ import remanence
 from remanence.errors import InvalidInput
 from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
 
+_SHOWN_SPACES = 5
+
 
 def memory_location(args: Namespace, *, create: bool = False) -> str | Path:
     """The folder or the address that was named. It must hold a ledger unless `create`: reading must not create one."""
@@ -21,8 +24,10 @@ def memory_location(args: Namespace, *, create: bool = False) -> str | Path:
     location = str(named) if is_address(named) else Path(named).expanduser()
     if not create and not ledger_exists(location):
         shown = shown_location(location)
+        if isinstance(location, Path) and location.is_file():
+            raise InvalidInput(f"{shown!r} is a file, not a folder with memories. Name the folder with --memory.")
         raise InvalidInput(
-            f"{shown} contains no memories. Add one with `remanence --memory {shown} add ...`, "
+            f"{shown!r} contains no memories. Add one with `remanence --memory {shown} add ...`, "
             "or name the right folder with --memory or REMANENCE_MEMORY."
         )
     return location
@@ -71,7 +76,7 @@ def qdrant_option(args: Namespace) -> str | None:
 def _unknown_space(location: str | Path, name: str) -> str:
     # A mistyped name would otherwise look like an empty space.
     known = _spaces_in(location)
-    alike = [known_name for known_name in known if f"/{known_name}/".endswith(f"/{name}/")] or known[:5]
+    alike = [known_name for known_name in known if f"/{known_name}/".endswith(f"/{name}/")] or known[:_SHOWN_SPACES]
     hint = f" There is: {', '.join(alike)}." if alike else ""
     return f"there is no space {name!r} in {shown_location(location)}.{hint} `remanence spaces` lists them."
 
@@ -88,6 +93,11 @@ def reader_option(args: Namespace) -> Any:
 def open_view(args: Namespace) -> Iterator[remanence.View]:
     """The space that was named, as of the moment that was named."""
     with open_space(args) as space:
+        found = [] if args.space or args.json else space.spaces()
+        if found and space.name not in found:  # memories of users are in spaces below, and nothing would be found
+            shown = ", ".join(found[:_SHOWN_SPACES])
+            more = f" and {len(found) - _SHOWN_SPACES:,} more" if len(found) > _SHOWN_SPACES else ""
+            print(f"{space.name} has no memories; --space names another: {shown}{more}", file=sys.stderr)
         yield space if args.as_of is None else space.as_of(args.as_of)
 
 

@@ -161,7 +161,8 @@ def ask_and_erase(args: Namespace, described: Callable[[], str], erase: Callable
     """Ask whether what is described is to be erased, unless `--yes` was given; the result is the certificate."""
     if not args.yes:
         if not sys.stdin.isatty():
-            print("error: erasing cannot be undone. Give --yes, as there is no terminal to ask at.", file=sys.stderr)
+            problem = "erasing cannot be undone. Give --yes, as there is no terminal to ask at."
+            output.print_error("WrongUsage", problem, as_json=args.json)
             return Result({"erased": False}, "", code=2)
         if not _confirm(f"Erase {described()} permanently? [y/N] "):
             return Result({"erased": False}, "nothing was erased", code=1)

@@ -88,4 +88,6 @@ def demo(args: Namespace) -> None:
     """Show add, recall, as_of, forget and erase on a small example in a temporary folder."""
     from remanence.cli.demo import run_demo
 
+    if args.json:
+        raise InvalidInput("the demo is text to be read, and has no JSON. Run it without --json.")
     run_demo(keep=None if args.keep is None else Path(args.keep), embedder=args.embedder)

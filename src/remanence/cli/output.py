@@ -97,6 +97,12 @@ def show(result: Result | Lines | None, *, as_json: bool) -> int:
     return result.code
 
 
+def print_error(name: str, message: str, *, as_json: bool, program: str = "") -> None:
+    """One line on stderr."""
+    error = json.dumps({"error": {"type": name, "message": message}}, ensure_ascii=False)
+    print(error if as_json else f"{program and f'{program}: '}error: {message}", file=sys.stderr)
+
+
 def json_value(value: Any) -> Any:
     """A value in JSON types, as REST has it."""
     if isinstance(value, Mapping):

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from remanence.cli.locations import open_space, open_view
-from remanence.cli.output import Lines, Result, show
+from remanence.cli.output import Lines, Result, print_error, show
 from remanence.schema.version import __version__
 
 CommandFunction = Callable[[Namespace], "Result | Lines | None"]
@@ -53,18 +53,33 @@ class Command:
     section: str = ""
 
 
+class _WrongUsage(Exception):
+    """The words are no command. `parser` is that of the command that was recognized."""
+
+    def __init__(self, parser: ArgumentParser, message: str) -> None:
+        super().__init__(message)
+        self.parser = parser
+
+
 class Parser(ArgumentParser):
     """A parser that names the nearest command, option or choice for one that does not exist."""
 
     _words: Sequence[str] = ()
 
     def parse(self, words: Sequence[str] | None) -> Namespace:
-        """The arguments that these words are; None takes those of the process."""
+        """The arguments that these words are; None takes those of the process. Wrong usage ends with exit code 2."""
         self._words = sys.argv[1:] if words is None else words
-        return self.parse_args(self._words)
+        try:
+            return self.parse_args(self._words)
+        except _WrongUsage as wrong:
+            as_json = "--json" in self._words
+            if not as_json:
+                wrong.parser.print_usage(sys.stderr)
+            print_error("WrongUsage", str(wrong), as_json=as_json, program=wrong.parser.prog)
+            self.exit(2)
 
     def error(self, message: str) -> NoReturn:
-        """End with exit code 2, and say what was probably meant."""
+        """Refuse the words, and say what was probably meant."""
         if wrong := re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message, re.DOTALL):
             name, value, choices = wrong.groups()
             known = re.findall(r"[^\s',]+", choices)
@@ -81,7 +96,7 @@ class Parser(ArgumentParser):
             known = [*_option_words(command), "--help"]
             program = " ".join(filter(None, (self.prog, command.name if command else "")))
             message = f"there is no option {named}.{_did_you_mean(named, known)} `{program} --help` lists the options."
-        super().error(message)
+        raise _WrongUsage(self, message)
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -202,14 +217,18 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"remanence {__version__}")
     _add_location_options(parser, os.environ.get("REMANENCE_MEMORY") or DEFAULT_FOLDER, None)
-    parser.set_defaults(run=None)
+    parser.add_argument("--json", **_OPTIONS["--json"])
+    parser.set_defaults(run=None, asked=parser)
     groups: dict[str, ArgumentParser] = {"": parser}
     # The commands are listed by section, in the epilog.
-    subparsers: dict[str, Any] = {"": parser.add_subparsers(title="commands", metavar="COMMAND", help=SUPPRESS)}
+    subparsers: dict[str, Any] = {
+        "": parser.add_subparsers(title="commands", metavar="COMMAND", help=SUPPRESS, prog=parser.prog)
+    }
     for command in COMMANDS:
         group, _, verb = command.name.rpartition(" ")
         made = _add_command(subparsers[group], verb, command)
         if command.run is None:
+            made.set_defaults(asked=made)
             groups[verb], subparsers[verb] = made, made.add_subparsers(title="commands", metavar="COMMAND")
         elif group and verb == "list":
             groups[group].set_defaults(**vars(made.parse_args([])))
@@ -250,12 +269,12 @@ def _add_command(subparsers: Any, verb: str, command: Command) -> ArgumentParser
         epilog=f"Example:\n  remanence {command.example}",
         formatter_class=RawDescriptionHelpFormatter,
     )
-    # An option that is not given after the verb keeps the value given before it.
+    # An option that is not given after the verb keeps the value given before it; so does `--json`.
     _add_location_options(parser, SUPPRESS, SUPPRESS)
     for word in command.options.split():
         parser.add_argument(word, **_OPTIONS.get(f"{command.name} {word}") or _OPTIONS.get(word, {}))
+    parser.add_argument("--json", **_OPTIONS["--json"] | {"default": SUPPRESS})
     if command.run is not None:
-        parser.add_argument("--json", **_OPTIONS["--json"])
         parser.set_defaults(run=command.run)
     return parser
 

@@ -128,11 +128,15 @@ def serve(args: Namespace) -> None:
         raise MissingExtra(f'the server needs {error.name!r}. Run: pip install "remanence[server]"') from error
     options = open_options(args)
     space = remanence.open(**options | {"extractor": load_extractor(args.extractor)}, worker=False)
-    address = f"http://{settings.host}:{settings.port}/"
-    started = {"address": address, "location": space.admin.location}
-    text = f"{address} serves {space.admin.location} until Ctrl-C"
+    location = space.admin.location
+
+    def started(port: int) -> None:
+        address = f"http://{settings.host}:{port}/"
+        text = f"{address} serves {location} until Ctrl-C"
+        print(json.dumps({"address": address, "location": location}) if args.json else text, flush=True)
+
     with _jobs_done_in_a_process(space, options, args.job_seconds), _traced(args):
-        run(space, settings, on_start=lambda: print(json.dumps(started) if args.json else text, flush=True))
+        run(space, settings, on_start=started)
 
 
 @contextmanager

@@ -116,9 +116,12 @@ class Memory:
         Raises:
             InvalidInput: No id is given, or a value cannot be used.
         """
-        for name, value in (("memory_type", memory_type), ("prompt", prompt)):
+        for name, value, instead in (
+            ("memory_type", memory_type, "What worked for a task is recorded by memory.space.procedures."),
+            ("prompt", prompt, "What a language model is asked is up to the extractor of Memory(extractor=...)."),
+        ):
             if value is not None:
-                raise InvalidInput(f"{name}={value!r} is not supported. Leave it out, or give Memory(extractor=...).")
+                raise InvalidInput(f"{name}={value!r} is not supported. Leave it out. {instead}")
         ids = _checked_ids(user_id=user_id, agent_id=agent_id, run_id=run_id)
         space = self._space_of(ids)
         given = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages

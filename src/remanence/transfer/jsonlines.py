@@ -11,6 +11,7 @@ does. Memory is bounded by the longest line, whatever the file.
 
 from __future__ import annotations
 
+import errno
 import glob
 import gzip
 import hashlib
@@ -42,17 +43,16 @@ class JsonLinesWriter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._partial = path.with_name(f"{path.name}.{os.getpid()}.part")
         self._digest = hashlib.sha256()
         self._line_count = 0
         self._files = ExitStack()
 
     def __enter__(self) -> JsonLinesWriter:
-        with self._named_errors():
-            if self._path.is_dir():
-                raise IsADirectoryError(21, "it is a folder; name a file in it")
-            _remove_partial_files(self._path)
-            self._unnamed = open_unnamed(self._path.parent)
+        with named_errors(self._path):
+            self._file_path = file_to_write(self._path)
+            self._partial = self._file_path.with_name(f"{self._file_path.name}.{os.getpid()}.part")
+            _remove_partial_files(self._file_path)
+            self._unnamed = open_unnamed(self._file_path.parent)
             self._file = self._files.enter_context(self._unnamed or open_private(self._partial))
             self._stream: BufferedIOBase = self._file
             if self._path.suffix == ".gz":
@@ -72,32 +72,47 @@ class JsonLinesWriter:
         raw = b"%s%s%d}\n" % (body, _CRC, zlib.crc32(body))
         self._digest.update(raw)
         self._line_count += 1
-        with self._named_errors():
+        with named_errors(self._path):
             self._stream.write(raw)
 
     def finish(self) -> str:
         """Write the last line and rename the file. Returns the digest of the lines."""
         digest = self._digest.hexdigest()
         self.write(json.dumps({"end": {"lines": self._line_count, "sha256": digest}}, separators=(",", ":")))
-        with self._named_errors():
+        with named_errors(self._path):
             if self._stream is not self._file:
                 self._stream.close()
             self._file.flush()
             os.fsync(self._file.fileno())
             if self._unnamed is not None:
                 give_name(self._unnamed, self._partial)
-            self._partial.replace(self._path)
+            self._partial.replace(self._file_path)
         return digest
 
-    @contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise InvalidInput(
-                f"{self._path} cannot be written: {error.strerror or error}. "
-                "Nothing was left there; name another file, or free disk space."
-            ) from error
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Name the file that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} cannot be written: {error.strerror or error}. "
+            "Nothing was left there; name another file, or free disk space."
+        ) from error
+
+
+def file_to_write(path: Path) -> Path:
+    """The file that a path names, behind a link. What is written replaces it, which must not happen to a device.
+
+    Raises:
+        OSError: It is a folder, or a device or pipe such as /dev/stdout.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is a device or a pipe; name a file")
+    return path.resolve() if path.is_symlink() else path
 
 
 def _remove_partial_files(path: Path) -> None:

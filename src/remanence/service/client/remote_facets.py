@@ -40,6 +40,7 @@ from remanence.space.facets.job_facet import Jobs
 from remanence.space.facets.procedure_facet import Procedures, ProceduresView
 from remanence.space.facets.proposal_facet import Proposals
 from remanence.transfer.imports.importing import ImportReport
+from remanence.transfer.jsonlines import file_to_write, named_errors
 from remanence.transfer.overview import ListedStatus
 
 if TYPE_CHECKING:
@@ -282,13 +283,16 @@ class RemoteAdmin(RemoteAdminView):
         """Write every ledger entry of this space to a file, which is compressed whatever its name."""
         file_path = inputs.check_path(path, "path")
         fields = {"children": children, "vectors": vectors}
-        with tempfile.NamedTemporaryFile(dir=file_path.parent, delete=False) as file:
+        with named_errors(file_path):
+            written = file_to_write(file_path)
+            descriptor, partial = tempfile.mkstemp(dir=written.parent)
+        with open(descriptor, "wb") as file:
             try:
-                self._view._connection.download(self._space, "/export", fields, file.file)
+                self._view._connection.download(self._space, "/export", fields, file)
             except BaseException:
-                os.unlink(file.name)
+                os.unlink(partial)
                 raise
-        os.replace(file.name, file_path)
+        os.replace(partial, written)
         return file_path
 
     def _listed(self, status: ListedStatus) -> Iterable[Memory]:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from remanence.errors import InvalidInput
 from remanence.operating_system import allow_port_again
 
+_LAST_PORT = 65_535
+
 
 @lru_cache(maxsize=256)
 def is_loopback(host: str) -> bool:
@@ -24,11 +26,13 @@ def is_loopback(host: str) -> bool:
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A socket bound to this address, so that a server can say that it serves before it does.
+    """A socket bound to this address, so that a server can say that it serves before it does. Port 0 is any free one.
 
     Raises:
         InvalidInput: The address cannot be used, or another program has the port.
     """
+    if not 0 <= port <= _LAST_PORT:
+        raise InvalidInput(f"port={port} is no port. Give one up to {_LAST_PORT}, or 0 for any that is free.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)

@@ -124,6 +124,11 @@ class TokenStore:
             raise InvalidInput(f"name={name!r} is blank. Say who the token is for.")
         if not spaces or not all(space.strip() for space in spaces):
             raise InvalidInput(f"spaces={list(spaces)!r} names no space. Give for example default, or * for all.")
+        if wrong := next((space for space in spaces if not all(part.strip() for part in space.split("/"))), None):
+            raise InvalidInput(
+                f"{wrong!r} is no name of a space: a part of it is empty. Give it as `remanence spaces` prints it, for "
+                "example default/users/bob."
+            )
         if access not in ACCESSES:
             raise InvalidInput(f"access={access!r} is none of {', '.join(ACCESSES)}.")
         token = AccessToken(secrets.token_hex(6), name, tuple(spaces), access, datetime.now(UTC), expires_at)

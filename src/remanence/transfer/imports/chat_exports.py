@@ -125,6 +125,9 @@ class ChatGPTExport(ChatExport):
 
     def read_object(self, conversation: Mapping[str, Any], file: str) -> Iterator[Item]:
         """Yield the messages of a conversation."""
+        if "mapping" not in conversation:
+            yield SkippedItem(file, "a file of another program, or a damaged one: import it by itself")
+            return
         nodes = {key: as_mapping(node) for key, node in as_mapping(conversation.get("mapping")).items()}
         title = as_text(conversation.get("title")) or "untitled"
         if not nodes:

@@ -12,7 +12,7 @@ from typing import Any
 from remanence.index.engine.identity import content_digest
 from remanence.transfer.imports.langgraph import stored_item
 from remanence.transfer.imports.records import SkippedItem, as_list, as_mapping, as_text
-from remanence.transfer.imports.tables import BadRow, Format, Row
+from remanence.transfer.imports.tables import BadRow, Format, Row, shapes_of
 from remanence.transfer.imports.whatsapp import whatsapp_rows
 
 _DELIMITERS = ",;\t|"
@@ -20,8 +20,8 @@ _TEXT_COLUMNS = "text content memory message note fact body".split()
 _TURN_COLUMNS = {"speaker", "author", "sender", "from", "role"}
 
 
-def csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The rows of a file, each with the number of its last line.
+def csv_rows(text: str) -> Iterator[tuple[int, Row | SkippedItem]]:
+    """The rows of a file, each with the number of its last line, after the columns that are not read.
 
     Raises:
         BadRow: The header has no column with texts, or a row has another number of fields.
@@ -34,12 +34,16 @@ def csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         header = [name.strip().lower().replace(" ", "_") for name in next(reader, [])]
         if not set(header) & set(_TEXT_COLUMNS):
             raise BadRow(f"none of the columns {header} is called {', '.join(_TEXT_COLUMNS)}", 1)
-        sort = "is_turn" if set(header) & _TURN_COLUMNS else "is_memory"
+        turn, memory = shapes_of("csv")
+        shape = turn if set(header) & _TURN_COLUMNS else memory
+        for name in header:
+            if name and name not in shape.names():
+                yield 1, SkippedItem(name, "a column whose name is none of those that are read")
         for row in reader:
             if row and len(row) != len(header):
                 raise BadRow(f"it has {len(row)} fields, and the header has {len(header)}", reader.line_num)
             if row:
-                yield reader.line_num, dict(zip(header, row, strict=True)) | {sort: True}
+                yield reader.line_num, dict(zip(header, row, strict=True)) | {shape.known_by: True}
     except csv.Error as error:
         raise BadRow(f"it is not CSV ({error})", reader.line_num) from error
 

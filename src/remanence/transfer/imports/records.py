@@ -167,7 +167,7 @@ class SqliteFile:
             names = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
         except sqlite3.Error as error:
             raise InvalidInput(
-                f"{path} cannot be read: {error}. Close the program that uses it, or copy it."
+                f"{path} cannot be read: {error}. Close the program that uses it, or make a new copy of it."
             ) from error
         self.tables: dict[str, list[str]] = {name: self._columns(name) for name in names}
 

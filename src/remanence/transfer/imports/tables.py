@@ -88,6 +88,11 @@ class Shape:
         """Whether a row is of this sort."""
         return all(name in row for name in self.known_by.split())
 
+    def names(self) -> set[str]:
+        """The fields of a row that are read."""
+        arguments = ("text", "id", "owner", "subject", "predicate", "object", "meta", *self._arguments())
+        return {name for argument in arguments for name in getattr(self, argument).split()}
+
     def record(self, row: Row, format: ImportFormat) -> Item:
         """The memory or turn that a row is.
 
@@ -129,10 +134,10 @@ class Shape:
 
 
 @cache
-def _shapes() -> dict[str, tuple[Shape, ...]]:
-    """The shapes of each format."""
-    sections = data_sections(str(Path(__file__).with_name("formats.txt"))).items()
-    return {name.replace(" ", "-"): tuple(map(_shape, lines)) for name, lines in sections}
+def shapes_of(format: ImportFormat) -> tuple[Shape, ...]:
+    """The shapes of a format."""
+    sections = data_sections(str(Path(__file__).with_name("formats.txt")))
+    return tuple(map(_shape, sections[format.replace("-", " ")]))
 
 
 def _shape(line: str) -> Shape:
@@ -167,7 +172,7 @@ class Format:
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The sorts of rows that it has."""
-        return _shapes()[self.name]
+        return shapes_of(self.name)
 
     def knows(self, found: Row) -> bool:
         """Whether an object of a JSON file is certainly of this format."""
