@@ -34,7 +34,7 @@ from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQu
 from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory
 from remanence.text.framing import estimate_tokens
 from statebench import read_conversations
-from systems import MEMORIES, peers
+from systems import MEMORIES, OnceEmbedder, peers
 
 BUDGETS = {"longmemeval_pool": (4_400,), "locomo": (500, 1_000)}
 LINES, WRITES = 1_000, 60
@@ -53,7 +53,8 @@ class Remanence(RemanenceSystem):
 
 def main() -> None:
     options = _options()
-    systems = chosen(options.only)
+    embedder = embedders.resolve_embedder(None)
+    systems = chosen(OnceEmbedder(embedder), options.only)
     there = {name: files for name, *files in find_datasets([options.data])} if options.data.is_dir() else {}
     for name, budgets in BUDGETS.items():
         if name not in there:
@@ -63,7 +64,7 @@ def main() -> None:
         for system, build in systems.items():
             measures = evidence_within(dataset, build, budgets)
             report(name.partition("_")[0], system, measures, options.record)
-    for system, build in systems.items():
+    for system, build in chosen(embedder, options.only).items():
         report("write", system, first_recall(build), options.record)
     for file in options.statebench:
         for system, build in systems.items():
@@ -71,9 +72,9 @@ def main() -> None:
                 report(f"statebench, {track}", system, measures, options.record)
 
 
-def chosen(only: Iterable[str] | None) -> dict[str, SystemFactory]:
+def chosen(embedder: Any, only: Iterable[str] | None) -> dict[str, SystemFactory]:
     """The systems that run here. The others are named."""
-    embedder, reader = embedders.resolve_embedder(None), readers.resolve_reader("small")
+    reader = readers.resolve_reader("small")
     others, left_out = peers(embedder, MEMORIES)
     for name, why in left_out.items():
         print(f"{name} is left out: {why}", file=sys.stderr)

@@ -52,6 +52,20 @@ class TestAddAndRecall:
         assert (found, text) == (memory_id, "Alice lives in Porto.")
         assert 0 < float(score) <= 1
 
+    def test_several_spaces_are_one_list(self, run: Run, home: Path) -> None:
+        """Each hit with its space; also as of a moment. A name that no space has is refused."""
+        run("add", "Ana likes the night train.", "--space", "default/users/ana")
+        run("add", "The offsite is in Porto in June.", "--space", "default/team", "--now", "2026-05-01")
+        asked = ("recall", "Where is the offsite?", "--space", "default/users/ana")
+
+        assert "Porto" not in run(*asked)
+        assert run(*asked, "--also", "default/team").splitlines()[0].endswith("in June. (in default/team)")
+        hits = json.loads(run(*asked, "--also", "default/team", "--json"))
+        assert {hit["space"] for hit in hits} == {"default/users/ana", "default/team"}
+        assert run(*asked, "--also", "default/team", "--as-of", "2020-01-01") == ""
+        assert "There is: default/team" in run(*asked, "--also", "team", code=1)
+        assert "there is no space 'default/tim'" in run(*asked, "--also", "default/tim", code=1)
+
     def test_a_short_answer_is_printed_with_its_question(self, run: Run, home: Path) -> None:
         """As in a prompt."""
         with remanence.open(home) as space:

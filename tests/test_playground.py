@@ -111,6 +111,7 @@ def test_a_recorded_question_is_asked_again_in_its_own_way(space: Space) -> None
     space.for_prompt("What should I avoid?", turns=[{"role": "user", "content": "Peanuts?"}], limit=1, record=True)
     space.audit.record(space.recall("Where do I live?", limit=1, kinds="episode"))
     asked, prompt = space.audit.recorded()
+    assert (asked.receipt.prompt, prompt.receipt.prompt) == (False, True)
     assert [memory.id for memory in ask_again(space, prompt.position)] == list(prompt.memories)
     assert [memory.id for memory in ask_again(space, asked.position)] == list(asked.memories)
     before = ask_again(space, asked.position)

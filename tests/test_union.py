@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from remanence.ports import ListReading
 from remanence.recall.answer import Recall
 from remanence.recall.question import parse_question
 from remanence.recall.union import join_recalls
+from remanence.remember import proposals
 from remanence.schema import EPOCH, Evidence, Hit, Memory, SignalScale
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.hosting.tokens import TokenStore
@@ -392,6 +396,47 @@ def test_a_proposal_can_be_rejected_and_erased(ana: Space, team: Space) -> None:
     assert certificate.memories == (offered.id,)
     assert team.proposals.list(None) == []
     assert "zebra" not in str([entry.event for entry in team._engine.ledger.read(f"{team.name}/%proposals")])
+
+
+@pytest.mark.parametrize("second", ["approve", "reject"])
+def test_of_two_decisions_at_the_same_time_one_counts(
+    ana: Space, team: Space, monkeypatch: pytest.MonkeyPatch, second: str
+) -> None:
+    """Both have read that the proposal is open. The one that is written first stands, and there is one memory."""
+    offered = team.proposals.add(ana.add("The standup is at half past nine."), by="ana")
+    count, find, both = team.count(), proposals._find, threading.Barrier(2)
+
+    def found_by_both(*given: Any) -> proposals.Proposal:
+        proposal = find(*given)
+        both.wait(timeout=60)
+        return proposal
+
+    def decided(action: str, by: str) -> str | None:
+        with suppress(InvalidInput):  # the one that is refused
+            getattr(team.proposals, action)(offered.id, by=by)
+            return by
+        return None
+
+    monkeypatch.setattr(proposals, "_find", found_by_both)
+    with ThreadPoolExecutor(2) as threads:
+        done = list(threads.map(decided, ["approve", second], ["bob", "carl"]))
+    [winner] = [by for by in done if by is not None]
+    [stands] = team.proposals.list(None)
+    assert stands.decided_by == winner
+    memories = list(team.memories(meta={"origin.memory": offered.memory}))
+    assert [memory.meta["origin"]["approved_by"] for memory in memories] == ([winner] if stands.approved_as else [])
+    assert team.count() - count == len(memories) == (stands.status == "approved")
+
+
+def test_an_approval_that_was_cut_short_is_finished_by_the_next(ana: Space, team: Space) -> None:
+    """The decision was written, and the memory was not."""
+    offered = team.proposals.add(ana.add("The standup is at half past nine."), by="ana")
+    proposals._decide(team._engine, team.name, offered.id, status="approved", decided_by="bob")
+    stored = team.proposals.approve(offered.id, by="carl")
+    assert stored.meta["origin"]["approved_by"] == "bob"
+    assert [each.approved_as for each in team.proposals.list(None)] == [stored.id]
+    with pytest.raises(InvalidInput, match="was approved already"):
+        team.proposals.approve(offered.id)
 
 
 def test_nobody_can_change_the_words_of_an_open_proposal(ana: Space, team: Space) -> None:

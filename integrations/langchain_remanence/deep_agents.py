@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from deepagents.backends.protocol import (
     FILE_NOT_FOUND,
@@ -38,6 +40,26 @@ if TYPE_CHECKING:
     from langchain_remanence.user_space import SpaceOrFactory
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _reporting(result: Callable[..., R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """What the memory refuses is the error of the result."""
+
+    def wrap(method: Callable[P, R]) -> Callable[P, R]:
+        @wraps(method)
+        def run(*args: P.args, **options: P.kwargs) -> R:
+            try:
+                return method(*args, **options)
+            except (RemanenceError, InvalidGlobPatternError) as error:
+                return result(error=f"Error: {error}")
+
+        return run
+
+    return wrap
+
+
 class RemanenceBackend(BackendProtocol):
     """The files of a deep agent in a space: `create_deep_agent(model, backend=RemanenceBackend(space))`.
 
@@ -59,16 +81,13 @@ class RemanenceBackend(BackendProtocol):
         check_space_and_user(space, user_key)
         self._space, self._user_key, self._recallable = space, user_key, recallable
 
+    @_reporting(LsResult)
     def ls(self, path: str) -> LsResult:
         """List the files and folders in a folder."""
-        try:
-            store = self._store()
-            below = store.files(path)
-        except RemanenceError as error:
-            return LsResult(error=f"Error: {error}")
+        store = self._store()
         prefix = store.root.absolute(store.root.relative(path)).rstrip("/") + "/"
         entries: dict[str, FileInfo] = {}
-        for file in below:
+        for file in store.files(path):
             name, _, rest = file.path[len(prefix) :].partition("/")
             folder = f"{prefix}{name}/"
             entries[folder if rest else file.path] = (
@@ -76,73 +95,62 @@ class RemanenceBackend(BackendProtocol):
             )
         return LsResult(entries=[entries[entry] for entry in sorted(entries)])
 
+    @_reporting(ReadResult)
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Read lines of a file; a file that is not text is read whole."""
-        try:
-            file = self._store().find(file_path)
-        except RemanenceError as error:
-            return ReadResult(error=f"Error: {error}")
+        file = self._store().find(file_path)
         if file is None:
             return ReadResult(error=f"File '{file_path}' not found")
         if file.encoding == "base64":
             return ReadResult(file_data=_data(file))
         return slice_read_response(_data(file), offset, limit)
 
+    @_reporting(WriteResult)
     def write(self, file_path: str, content: str) -> WriteResult:
         """Write a file, or a new version of it."""
-        try:
-            return WriteResult(path=self._store().write(file_path, content).path)
-        except RemanenceError as error:
-            return WriteResult(error=f"Error: {error}")
+        return WriteResult(path=self._store().write(file_path, content).path)
 
+    @_reporting(EditResult)
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         """Replace a text in a file."""
-        try:
-            store = self._store()
-            with store.lock:
-                file = store.find(file_path)
-                if file is None:
-                    return EditResult(error=f"Error: File '{file_path}' not found")
-                if file.encoding == "base64":
-                    return EditResult(error="Error: Cannot edit binary files with text replacements.")
-                replaced = perform_string_replacement(file.content, old_string, new_string, replace_all)
-                if isinstance(replaced, str):
-                    return EditResult(error=replaced)
-                content, count = replaced
-                return EditResult(path=store.write(file_path, content).path, occurrences=count)
-        except RemanenceError as error:
-            return EditResult(error=f"Error: {error}")
+        store = self._store()
+        with store.lock:
+            file = store.find(file_path)
+            if file is None:
+                return EditResult(error=f"Error: File '{file_path}' not found")
+            if file.encoding == "base64":
+                return EditResult(error="Error: Cannot edit binary files with text replacements.")
+            replaced = perform_string_replacement(file.content, old_string, new_string, replace_all)
+            if isinstance(replaced, str):
+                return EditResult(error=replaced)
+            content, count = replaced
+            return EditResult(path=store.write(file_path, content).path, occurrences=count)
 
+    @_reporting(DeleteResult)
     def delete(self, file_path: str) -> DeleteResult:
         """Delete a file, or a folder with all that is below it. The history still has it."""
         try:
             self._store().delete(file_path)
         except LookupError:
             return DeleteResult(error=f"Error: File '{file_path}' not found")
-        except RemanenceError as error:
-            return DeleteResult(error=f"Error: {error}")
         return DeleteResult(path=file_path)
 
+    @_reporting(GrepResult)
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> GrepResult:
         """Find the lines that contain a text."""
-        try:
-            files = {file.path: _data(file) for file in self._store().files()}
-        except RemanenceError as error:
-            return GrepResult(error=f"Error: {error}")
+        files = {file.path: _data(file) for file in self._store().files()}
         return grep_matches_from_files(files, pattern, path, glob, max_count=max_count)
 
+    @_reporting(GlobResult)
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Find the files whose path below a folder matches a pattern, the last modified first."""
-        try:
-            store = self._store()
-            matches = compile_grep_include_glob(pattern)
-            start = len(store.root.absolute(store.root.relative(path or "/")).rstrip("/")) + 1
-            found = [file for file in store.files(path or "/") if matches(file.path[start:])]
-        except (RemanenceError, InvalidGlobPatternError) as error:
-            return GlobResult(error=f"Error: {error}")
-        return GlobResult(matches=[_info(file) for file in sorted(found, key=_modified, reverse=True)])
+        store, matches = self._store(), compile_grep_include_glob(pattern)
+        start = len(store.root.absolute(store.root.relative(path or "/")).rstrip("/")) + 1
+        found = [file for file in store.files(path or "/") if matches(file.path[start:])]
+        found.sort(key=lambda file: file.modified_at, reverse=True)
+        return GlobResult(matches=[_info(file) for file in found])
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write files; those that are not UTF-8 text are stored as base64."""
@@ -197,7 +205,3 @@ def _data(file: StoredFile) -> FileData:
 
 def _info(file: StoredFile) -> FileInfo:
     return FileInfo(path=file.path, is_dir=False, size=file.size, modified_at=file.modified_at.isoformat())
-
-
-def _modified(file: StoredFile) -> Any:
-    return file.modified_at

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from langchain_remanence.messages import append_text
+from langchain_remanence.tools import tool_for_runs
 from langchain_remanence.tracing import NO_PAYLOADS
-from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
-from remanence import MemoryFiles, RemanenceError
+from langchain_remanence.user_space import check_space_and_user
+from remanence import MemoryFiles
 from remanence.adapters import require_space
 
 if TYPE_CHECKING:
-    from langchain_remanence.user_space import SpaceOrFactory
+    from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
 
 TOOL_NAME = "memory"
 NATIVE_TOOL = {"type": "memory_20250818", "name": TOOL_NAME}
@@ -86,7 +86,7 @@ class ClaudeMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         check_space_and_user(space, user_key)
         self.space, self.user_key, self.recallable, self.system_prompt = space, user_key, recallable, system_prompt
-        self.tools: list[BaseTool] = [self._tool()]
+        self.tools: list[BaseTool] = [tool_for_runs(space, user_key, TOOL_NAME, MemoryCommand, self._run)]
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -108,23 +108,5 @@ class ClaudeMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         others = [tool for tool in request.tools if getattr(tool, "name", None) != TOOL_NAME]
         return request.override(tools=[*others, dict(NATIVE_TOOL)])
 
-    def _tool(self) -> BaseTool:
-        def call(**arguments: Any) -> str:
-            # Outside of `try`: an error about the user is not for the model.
-            space = require_space(space_for(self.space, self.user_key, current_runtime()))
-            try:
-                return MemoryFiles(space, recallable=self.recallable).run(arguments)
-            except RemanenceError as error:
-                raise ToolException(str(error)) from error
-
-        async def acall(**arguments: Any) -> str:
-            return await asyncio.to_thread(call, **arguments)
-
-        return StructuredTool.from_function(
-            call,
-            acall,
-            name=TOOL_NAME,
-            description=" ".join((MemoryCommand.__doc__ or "").split()),
-            args_schema=MemoryCommand,
-            handle_tool_error=True,
-        )
+    def _run(self, space: SpaceLike, arguments: dict[str, Any]) -> str:
+        return MemoryFiles(require_space(space), recallable=self.recallable).run(arguments)

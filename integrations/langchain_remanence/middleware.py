@@ -197,9 +197,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         """`before_agent` in a worker thread."""
-        turn = _user_turn(state["messages"])
-        before = _turn_before(state["messages"], turn)
-        await asyncio.to_thread(self._store, self._run(runtime), turn, before)
+        await asyncio.to_thread(self.before_agent, state, runtime)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -225,11 +223,18 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Store the reply, and with `procedures` what the tools did."""
-        self._finish(self._run(runtime), state)
+        run, messages = self._run(runtime), list[BaseMessage](state["messages"])
+        self._store_reply(run, messages, state.get("structured_response"))
+        turn = _user_turn(messages)
+        if self.procedures and (task := task_of(turn)):
+            with log_and_continue(log, "record what worked"):
+                after = messages[messages.index(turn[-1]) + 1 :]
+                space = _require_space(run.space, "procedures")
+                record_run(space, task, after, self._tool_versions(), self.outcome)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """`after_agent` in a worker thread."""
-        await asyncio.to_thread(self._finish, self._run(runtime), state)
+        await asyncio.to_thread(self.after_agent, state, runtime)
 
     def _run(self, runtime: Any) -> _Run:
         # An unknown user raises here: an answer with the memories of another user would be worse than none.
@@ -315,19 +320,8 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
                 with log_and_continue(log, "extract"):
                     require_fact_extractor(_require_space(run.space, "extract"))
 
-    def _finish(self, run: _Run, state: Any) -> None:
-        messages: list[BaseMessage] = state["messages"]
-        self._store_reply(run, state)
-        turn = _user_turn(messages)
-        if self.procedures and (task := task_of(turn)):
-            with log_and_continue(log, "record what worked"):
-                after = messages[messages.index(turn[-1]) + 1 :]
-                space = _require_space(run.space, "procedures")
-                record_run(space, task, after, self._tool_versions(), self.outcome)
-
-    def _store_reply(self, run: _Run, state: Any) -> None:
-        messages: list[BaseMessage] = state["messages"]
-        replies = _replies(messages) or structured_reply(messages, state.get("structured_response"))
+    def _store_reply(self, run: _Run, messages: Sequence[BaseMessage], structured: object) -> None:
+        replies = _replies(messages) or structured_reply(messages, structured)
         if self.keep is not None and replies:
             # The question is the same, so these are the memories that the model was given. A reply that only
             # repeats one of them is not stored again.

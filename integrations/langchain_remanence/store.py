@@ -45,11 +45,10 @@ from langchain_remanence.store_filters import matches_filter
 from langchain_remanence.ttl_sweeper import TTLSweeper
 from remanence import InvalidInput, Space
 from remanence import open as open_space
-from remanence.adapters import check_minutes, current_moment, in_thread, is_space
+from remanence.adapters import ClosedAtEnd, check_minutes, current_moment, in_thread, is_space
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-    from types import TracebackType
 
     from langchain_core.embeddings import Embeddings
     from langchain_core.runnables import RunnableConfig
@@ -65,7 +64,7 @@ _MIN_RENEWAL = 0.01
 """A read changes an expiry only by more than this fraction of its time to live, so that few reads write."""
 
 
-class RemanenceStore(BaseStore):
+class RemanenceStore(ClosedAtEnd, BaseStore):
     """A store that keeps LangGraph's items in a space, each as one memory that `put` revises.
 
     `get`, `put`, `delete`, `list_namespaces` and filters are exact; `search(query=...)` ranks by meaning,
@@ -201,22 +200,6 @@ class RemanenceStore(BaseStore):
         store.index_config, store.embeddings, store._owned = index, embeddings, space
         return store
 
-    def __enter__(self) -> RemanenceStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> RemanenceStore:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
     def setup(self) -> None:
         """Do nothing. It is here for code that was written for SqliteStore: a space is ready when it is open."""
 
@@ -225,8 +208,6 @@ class RemanenceStore(BaseStore):
         self._sweeper.stop()
         if self._owned is not None:
             self._owned.close()
-
-    aclose = in_thread(close)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations: first all reads, on the state before the batch, then the last put for each key.
@@ -284,8 +265,6 @@ class RemanenceStore(BaseStore):
         past._table = ItemTable(past._view, operations.read_item, keep_history=False)
         return past
 
-    aas_of = in_thread(as_of)
-
     def at_checkpoint(self, config: RunnableConfig | Mapping[str, Any]) -> RemanenceStore:
         """Return this store as a run reads it that continues from the checkpoint of `config`, read-only.
 
@@ -298,8 +277,6 @@ class RemanenceStore(BaseStore):
         pinned = self._read_only()
         pinned._pinned = self._lineage.point_at(config)
         return pinned
-
-    aat_checkpoint = in_thread(at_checkpoint)
 
     def erase(self, namespace: tuple[str, ...], key: str) -> bool:
         """Remove an item for good: its present value and all earlier ones, from the past and from every file.
@@ -325,8 +302,6 @@ class RemanenceStore(BaseStore):
         ids = self._table.memories_at((tuple(namespace), key))
         return bool(space.erase_many(ids)) if ids else False
 
-    aerase = in_thread(erase)
-
     def sweep_ttl(self) -> int:
         """Delete the expired items. Only a store with `omit_expired=False` needs it.
 
@@ -338,8 +313,6 @@ class RemanenceStore(BaseStore):
         expired = [address for address, item in self._table.items_below(()) if item.is_expired(now)]
         self._write([self._memory(address, PutOp(*address, None)) for address in expired])
         return len(expired)
-
-    asweep_ttl = in_thread(sweep_ttl)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
         """Call `sweep_ttl` at an interval, in a thread.
@@ -357,6 +330,11 @@ class RemanenceStore(BaseStore):
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop the thread of `start_ttl_sweeper`. Return whether it has ended after at most `timeout` seconds."""
         return self._sweeper.stop(timeout)
+
+    aas_of = in_thread(as_of)
+    aat_checkpoint = in_thread(at_checkpoint)
+    aerase = in_thread(erase)
+    asweep_ttl = in_thread(sweep_ttl)
 
     # Reading
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -117,28 +117,38 @@ def memory_tools(
         'Remembered as '
     """
     check_space_and_user(space, user_key)
+    budget = check_max_tokens(max_tokens)
 
-    def tool(name: str, schema: type[Remember | Recall | Forget | Update], **options: Any) -> BaseTool:
-        def call(**arguments: Any) -> Any:
-            # Outside of `try`: an error about the user is not for the model.
-            run_space = space_for(space, user_key, current_runtime())
-            try:
-                return schema(**arguments).run(run_space, **options)
-            except RemanenceError as error:
-                raise ToolException(str(error)) from error
+    def tool(schema: type[Remember | Recall | Forget | Update], **options: Any) -> BaseTool:
+        def act(run_space: SpaceLike, given: dict[str, Any]) -> Any:
+            return schema(**given).run(run_space, **options)
 
-        async def acall(**arguments: Any) -> Any:
-            return await asyncio.to_thread(call, **arguments)
+        shape = "content_and_artifact" if schema is Recall else "content"
+        name = tool_name(prefix, schema.__name__.lower())
+        return tool_for_runs(space, user_key, name, schema, act, response_format=shape)
 
-        return StructuredTool.from_function(
-            call,
-            acall,
-            name=tool_name(prefix, name),
-            description=" ".join((schema.__doc__ or "").split()),
-            args_schema=schema,
-            response_format="content_and_artifact" if schema is Recall else "content",
-            handle_tool_error=True,
-        )
+    return [tool(Remember), tool(Recall, max_tokens=budget), tool(Forget), tool(Update)]
 
-    recall = tool("recall", Recall, max_tokens=check_max_tokens(max_tokens))
-    return [tool("remember", Remember), recall, tool("forget", Forget), tool("update", Update)]
+
+def tool_for_runs(
+    space: SpaceOrFactory,
+    user_key: str | None,
+    name: str,
+    schema: type[BaseModel],
+    act: Callable[[SpaceLike, dict[str, Any]], Any],
+    **options: Any,
+) -> BaseTool:
+    """A tool that acts on the space of the run that calls it. The model reads what the memory refuses."""
+
+    def call(**arguments: Any) -> Any:
+        # Outside of `try`: an error about the user is not for the model.
+        run_space = space_for(space, user_key, current_runtime())
+        try:
+            return act(run_space, arguments)
+        except RemanenceError as error:
+            raise ToolException(str(error)) from error
+
+    description = " ".join((schema.__doc__ or "").split())
+    return StructuredTool.from_function(
+        call, name=name, description=description, args_schema=schema, handle_tool_error=True, **options
+    )

@@ -40,13 +40,9 @@ class _TranscriptStore(SpaceAdapter):
         past._cached_transcript = Transcript(self.space.as_of(moment))
         return past
 
-    aas_of = in_thread(as_of)
-
     def sessions(self) -> list[ChatSession]:
         """Return the sessions that have messages, in the order they began."""
         return self._transcript.list_sessions()
-
-    asessions = in_thread(sessions)
 
     def rename_session(self, name: str, new_name: str) -> None:
         """Give a session another name. Views of the past have it under the old one.
@@ -56,8 +52,6 @@ class _TranscriptStore(SpaceAdapter):
             InvalidInput: There is one with the new name already.
         """
         self._transcript.rename_session(name, new_name)
-
-    arename_session = in_thread(rename_session)
 
     def delete_session(self, name: str) -> int:
         """Delete the messages of a session. Views of the past still have them.
@@ -69,8 +63,6 @@ class _TranscriptStore(SpaceAdapter):
         self._transcript.delete_session(name)
         return count
 
-    adelete_session = in_thread(delete_session)
-
     def erase_session(self, name: str) -> ErasureCertificate:
         """Erase a session for good, with the messages that were deleted from it before.
 
@@ -79,12 +71,15 @@ class _TranscriptStore(SpaceAdapter):
         """
         return self._transcript.erase_session(name)
 
-    aerase_session = in_thread(erase_session)
-
     def sweep_ttl(self) -> int:
         """Erase the sessions that have expired. Returns how many there were."""
         return self._transcript.sweep_ttl()
 
+    aas_of = in_thread(as_of)
+    asessions = in_thread(sessions)
+    arename_session = in_thread(rename_session)
+    adelete_session = in_thread(delete_session)
+    aerase_session = in_thread(erase_session)
     asweep_ttl = in_thread(sweep_ttl)
 
     def _reset_state(self) -> None:

@@ -80,19 +80,13 @@ class RemanenceIndex:
         """Split a document into nodes and store them. One with the same id is replaced."""
         self._store([document])
 
-    ainsert = in_thread(insert)
-
     def insert_nodes(self, nodes: Sequence[BaseNode]) -> None:
         """Store nodes, or new versions of those whose ids are known."""
         store_nodes(self.space, nodes)
 
-    ainsert_nodes = in_thread(insert_nodes)
-
     def update_ref_doc(self, document: Document) -> None:
         """Replace a document: nodes that it had before, and has no more, are forgotten."""
         self._store([document])
-
-    aupdate_ref_doc = in_thread(update_ref_doc)
 
     def refresh_ref_docs(self, documents: Sequence[Document]) -> list[bool]:
         """Store those of these documents that are new or have changed.
@@ -103,8 +97,6 @@ class RemanenceIndex:
         changed = [not self._is_stored(document) for document in documents]
         self._store([document for document, stale in zip(documents, changed, strict=True) if stale])
         return changed
-
-    arefresh_ref_docs = in_thread(refresh_ref_docs)
 
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = True) -> int:
         """Forget the nodes of a document. The same chunk of another document stays.
@@ -118,13 +110,9 @@ class RemanenceIndex:
         """
         return self.space.forget_many(memories_of(self.space, ref_doc_id), why="its document was deleted")
 
-    adelete_ref_doc = in_thread(delete_ref_doc)
-
     def delete_nodes(self, node_ids: Sequence[str], delete_from_docstore: bool = True) -> int:
         """Forget these nodes, in every document that has them, and return how many there were."""
         return delete_nodes(self.space, node_ids)
-
-    adelete_nodes = in_thread(delete_nodes)
 
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
@@ -183,6 +171,13 @@ class RemanenceIndex:
         found = {} if mode is ChatMode.SIMPLE else {"retriever": self.as_retriever(**ours)}
         made: BaseChatEngine = engine.from_defaults(llm=model, **found, **options)
         return made
+
+    ainsert = in_thread(insert)
+    ainsert_nodes = in_thread(insert_nodes)
+    aupdate_ref_doc = in_thread(update_ref_doc)
+    arefresh_ref_docs = in_thread(refresh_ref_docs)
+    adelete_ref_doc = in_thread(delete_ref_doc)
+    adelete_nodes = in_thread(delete_nodes)
 
     def _store(self, documents: Sequence[Document]) -> None:
         store_documents(self.space, documents, self._transformations, show_progress=self._show_progress)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_serializer, field_validator
+from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_serializer
+from pydantic import AfterValidator, BeforeValidator
 
 from llama_index_remanence.messages import RoleAndText, Tokenizer, roles_and_texts, tokenize
 from llama_index_remanence.space_reference import SpaceAdapter
@@ -125,36 +126,25 @@ class RecallAdapter(SpaceAdapter):
     limit: int = Field(default=10, gt=0, description="How many memories to recall at most.")
     max_tokens: int | None = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
     min_score: float | None = Field(default=None, ge=0, le=1, description="Recall all memories with this score.")
-    kinds: str | tuple[str, ...] | None = Field(default=None, description="Recall only memories of these kinds.")
-    tags: str | tuple[str, ...] | None = Field(default=None, description="Recall only memories with these tags.")
-    keep: Any = Field(default="all", description="Which turns to store: all, user, facts, a function, or None.")
+    kinds: Annotated[str | tuple[str, ...] | None, AfterValidator(check_kinds)] = Field(
+        default=None, description="Recall only memories of these kinds."
+    )
+    tags: Annotated[str | tuple[str, ...] | None, AfterValidator(check_tags)] = Field(
+        default=None, description="Recall only memories with these tags."
+    )
+    keep: Annotated[Any, AfterValidator(check_keep)] = Field(
+        default="all", description="Which turns to store: all, user, facts, a function, or None."
+    )
     reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
     record: bool = Field(default=False, description="Record what is quoted for each message.")
-    tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
+    # As in LlamaIndex's own memories, None is the default.
+    tokenizer_fn: Annotated[Tokenizer, BeforeValidator(lambda given: given or tokenize)] = Field(
+        default=tokenize, exclude=True
+    )
 
     _unanswered_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
     _dropped_turn: str = PrivateAttr(default="")
     _turns_before: dict[RoleAndText, str] = PrivateAttr(default_factory=dict)
-
-    @field_validator("tokenizer_fn", mode="before")
-    @classmethod
-    def _default_tokenizer(cls, tokenizer_fn: Any) -> Any:
-        return tokenize if tokenizer_fn is None else tokenizer_fn  # as in LlamaIndex's own memories
-
-    @field_validator("keep")
-    @classmethod
-    def _check_keep(cls, keep: Any) -> Any:
-        return check_keep(keep)
-
-    @field_validator("kinds")
-    @classmethod
-    def _check_kinds(cls, kinds: Any) -> Any:
-        return check_kinds(kinds)
-
-    @field_validator("tags")
-    @classmethod
-    def _check_tags(cls, tags: Any) -> Any:
-        return check_tags(tags)
 
     @field_serializer("keep")
     def _serialize_keep(self, keep: Any) -> str | None:

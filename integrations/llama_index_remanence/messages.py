@@ -261,35 +261,21 @@ def insert_block(messages: Sequence[ChatMessage], block: str, place: str = "mess
         return result
     system = [index for index, message in enumerate(result) if message.role == MessageRole.SYSTEM]
     user = [index for index, message in enumerate(result) if message.role == MessageRole.USER]
-    if place != "system" and user and open_question(result):
-        return _insert_message(result, block, user[-1], place)
-    if system:
+    asked = user[-1] if user and open_question(result) else None
+    if asked is not None and place == "tool":
+        call_id, query = f"{_RECALL_TOOL}_{asked}", result[asked].content or ""
+        call = ToolCallBlock(tool_call_id=call_id, tool_name=_RECALL_TOOL, tool_kwargs={"query": query})
+        answer = ChatMessage(role=MessageRole.TOOL, content=block, additional_kwargs={"tool_call_id": call_id})
+        result[asked + 1 : asked + 1] = [ChatMessage(role=MessageRole.ASSISTANT, blocks=[call]), answer]
+    elif system and (asked is None or place == "system"):
         first = result[system[0]]
         result[system[0]] = first.model_copy(update={"blocks": [*first.blocks, TextBlock(text=block)]})
-    elif user and open_question(result):
-        last = result[user[-1]]
-        result[user[-1]] = last.model_copy(update={"blocks": [TextBlock(text=block), *last.blocks]})
+    elif asked is not None:
+        last = result[asked]
+        result[asked] = last.model_copy(update={"blocks": [TextBlock(text=block), *last.blocks]})
     else:
         result.insert(0, ChatMessage(role=MessageRole.SYSTEM, content=block))
     return result
-
-
-def _insert_message(messages: list[ChatMessage], block: str, question: int, place: str) -> list[ChatMessage]:
-    if place == "message":
-        asked = messages[question]
-        quoting = asked.model_copy(update={"blocks": [TextBlock(text=block), *asked.blocks]})
-        return [*messages[:question], quoting, *messages[question + 1 :]]
-    call_id = f"{_RECALL_TOOL}_{question}"
-    call = ToolCallBlock(
-        tool_call_id=call_id, tool_name=_RECALL_TOOL, tool_kwargs={"query": messages[question].content or ""}
-    )
-    result = ChatMessage(role=MessageRole.TOOL, content=block, additional_kwargs={"tool_call_id": call_id})
-    return [
-        *messages[: question + 1],
-        ChatMessage(role=MessageRole.ASSISTANT, blocks=[call]),
-        result,
-        *messages[question + 1 :],
-    ]
 
 
 def _token_count(message: ChatMessage, count_tokens: TokenCounter) -> int:

@@ -119,13 +119,12 @@ class RemanenceRetriever(BaseRetriever):
         """Store nodes, or new versions of those whose ids are known, and return their ids."""
         return store_nodes(require_space(self._space), nodes)
 
-    aadd_nodes = in_thread(add_nodes)
-
     def delete_ref_doc(self, ref_doc_id: str) -> int:
         """Forget the nodes of a document, and return how many there were. Nodes of other documents stay."""
         space = require_space(self._space)
         return space.forget_many(memories_of(space, ref_doc_id), why="its document was deleted")
 
+    aadd_nodes = in_thread(add_nodes)
     adelete_ref_doc = in_thread(delete_ref_doc)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

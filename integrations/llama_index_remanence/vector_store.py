@@ -105,14 +105,9 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
         """Store nodes, or new versions of those whose ids are known, and return their ids."""
         return store_nodes(self.space, nodes)
 
-    # mypy compares `self` with that of the base class, which a method that overrides another may narrow.
-    async_add = in_thread(add)  # type: ignore[arg-type]
-
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Forget the nodes of a document."""
         self.space.forget_many(memories_of(self.space, ref_doc_id), why="its document was deleted")
-
-    adelete = in_thread(delete)  # type: ignore[arg-type]
 
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
@@ -126,20 +121,14 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
             raise InvalidInput("neither node_ids nor filters were given. To forget all nodes, call clear().")
         self.space.forget_many(self._memories(node_ids, filters))
 
-    adelete_nodes = in_thread(delete_nodes)  # type: ignore[arg-type]
-
     def clear(self) -> None:
         """Forget all nodes. Memories that were not added as nodes are left alone."""
         self.space.forget_many(self._memories(None, None), why="the vector store was cleared")
-
-    aclear = in_thread(clear)  # type: ignore[arg-type]
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Return the nodes that have one of these ids and match the filters, as they were added."""
         found = [stored_node(memory) for memory in self._memories(node_ids, filters)]
         return list({node.node_id: node for node in found if node is not None}.values())
-
-    aget_nodes = in_thread(get_nodes)  # type: ignore[arg-type]
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """Return the nodes that answer a query, best first, with scores from 0 to 1.
@@ -169,8 +158,6 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
             ids=[result.node_id for result in results],
         )
 
-    aquery = in_thread(query)  # type: ignore[arg-type]
-
     @classmethod
     def from_persist_dir(
         cls,
@@ -181,6 +168,14 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
         """Return the store that a `StorageContext` wrote to this folder."""
         file = PurePosixPath(persist_dir) / f"{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}"
         return cls.from_persist_path(str(file), fs)
+
+    # mypy compares `self` with that of the base class, which a method that overrides another may narrow.
+    async_add = in_thread(add)  # type: ignore[arg-type]
+    adelete = in_thread(delete)  # type: ignore[arg-type]
+    adelete_nodes = in_thread(delete_nodes)  # type: ignore[arg-type]
+    aclear = in_thread(clear)  # type: ignore[arg-type]
+    aget_nodes = in_thread(get_nodes)  # type: ignore[arg-type]
+    aquery = in_thread(query)  # type: ignore[arg-type]
 
     def _memories(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[Memory]:
         """The memories of nodes."""
@@ -258,16 +253,14 @@ class _SpaceEmbedding(BaseEmbedding):
     def _get_query_embedding(self, query: str) -> list[float]:
         return embed_query(self._space, query)
 
-    _aget_query_embedding = in_thread(_get_query_embedding)
-
     def _get_text_embedding(self, text: str) -> list[float]:
         return embed_texts(self._space, [text])[0]
-
-    _aget_text_embedding = in_thread(_get_text_embedding)
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         return embed_texts(self._space, texts)
 
+    _aget_query_embedding = in_thread(_get_query_embedding)
+    _aget_text_embedding = in_thread(_get_text_embedding)
     _aget_text_embeddings = in_thread(_get_text_embeddings)
 
 

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,14 +18,13 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from remanence import Change, Space, __version__
+from remanence import Change, RemanenceError, Space, __version__
 from remanence.service.endpoints import admin_operations, files
 from remanence.service.endpoints.files import FileReport, FileRequest
 from remanence.service.endpoints.memory_operations import spaces_below
 from remanence.service.noun_forms import adapter_of, json_form
 from remanence.service.operation import Access
 from remanence_server.access import Caller
-from remanence_server.health import Health, check_health
 from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, only_with, run_idempotent, space_of
@@ -35,6 +34,10 @@ _POLL_SECONDS = 0.25
 _HEARTBEAT_POLLS = 60
 """After this many polls without an event a comment is sent, so that no proxy closes the connection."""
 _EXPORT_TYPE = "application/gzip"
+_NEEDED = ("server", "ledger")
+"""Without one of these no request is answered. Without another one answers lack something, and say what."""
+_HEALTH_SECONDS = 5.0
+_MIN_FREE = 64 << 20
 _FILE_BODY = {
     "requestBody": {
         "required": True,
@@ -53,6 +56,15 @@ class About(BaseModel):
     version: str = __version__
     access: Access
     token: str | None
+
+
+class Health(BaseModel):
+    """Whether the server works: "ok"; "degraded" if a part is missing and requests are answered without it;
+    "unavailable" if they are not. `parts` says "ok" of each part, or what is wrong with it."""
+
+    status: Literal["ok", "degraded", "unavailable"]
+    detail: str | None = None
+    parts: dict[str, str] = Field(default_factory=dict)
 
 
 class ExportRequest(BaseModel, extra="forbid"):
@@ -202,7 +214,7 @@ async def healthz() -> Health:
 @router.get("/readyz", response_model=Health, responses={503: {"model": Health}}, tags=["server"])
 async def readyz(request: Request) -> Response:
     """Whether the server can do its work, and which part is missing. Status 503 if no request can be answered."""
-    health = await check_health(state_of(request))
+    health = await _check_health(state_of(request))
     status = 503 if health.status == "unavailable" else 200
     return Response(health.model_dump_json(), status, media_type="application/json")
 
@@ -215,3 +227,42 @@ async def metrics(request: Request) -> Response:
     gauges: dict[str, Any] = {"remanence_event_streams": state.streams}
     gauges |= {f'remanence_active{{pool="{name}"}}': count for name, count in state.pools.active.items()}
     return Response(state.metrics.text(gauges), media_type=METRICS_TYPE)
+
+
+async def _check_health(state: ServerState) -> Health:
+    """Try each part: the ledger, the tokens, the embedder, the reader, the vector server, the disk."""
+    if state.stopping.is_set():
+        return Health(status="unavailable", detail="the server is ending", parts={"server": "it is ending"})
+    checks: dict[str, Callable[[], object]] = {
+        "ledger": state.spaces.names,
+        "tokens": state.access.check,
+        **state.spaces.part_checks(),
+        "disk": partial(_check_disk, state),
+    }
+    found = await asyncio.gather(*(_tried(state, check) for check in checks.values()))
+    parts = {"server": "ok", **dict(zip(checks, found, strict=True))}
+    wrong = [f"{name}: {said}" for name, said in parts.items() if said != "ok"]
+    is_down = any(parts[name] != "ok" for name in _NEEDED)
+    status: Literal["ok", "degraded", "unavailable"] = "unavailable" if is_down else "degraded" if wrong else "ok"
+    return Health(status=status, detail="; ".join(wrong) or None, parts=parts)
+
+
+async def _tried(state: ServerState, check: Callable[[], object]) -> str:
+    """ "ok", or why a part does not work. Messages may name addresses and folders, so the class alone is shown."""
+    try:
+        await asyncio.wait_for(state.pools.run("quick", check), _HEALTH_SECONDS)
+    except (asyncio.TimeoutError, TimeoutError):
+        return f"no answer in {_HEALTH_SECONDS:g} s"
+    except RequestRejected:
+        return "too many requests are waiting"
+    except RemanenceError as error:
+        return type(error).__name__
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return "ok"
+
+
+def _check_disk(state: ServerState) -> None:
+    folder = state.spaces.folder
+    if folder is not None and shutil.disk_usage(folder).free < _MIN_FREE:
+        raise OSError(28, f"less than {_MIN_FREE >> 20} MiB are free")

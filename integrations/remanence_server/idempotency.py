@@ -30,7 +30,6 @@ _MAX_IN_MEMORY, _MAX_BYTES = 1_000, 1 << 16
 """How many answers are in memory, and how long one of them may be."""
 _WITHOUT_TEXT = (type(None), int, JobReport)
 """What may be stored as it is."""
-_FORMER_TABLE = "DROP TABLE IF EXISTS answers"  # which had the answers as they were sent
 _TABLE = """
 CREATE TABLE IF NOT EXISTS outcomes (
     key {bytes} PRIMARY KEY, request {bytes} NOT NULL, status INTEGER NOT NULL, outcome {bytes} NOT NULL,
@@ -104,7 +103,6 @@ class IdempotencyKeys:
         self._running: set[bytes] = set()
         self._bodies: OrderedDict[bytes, tuple[int, bytes]] = OrderedDict()  # with the last erasure before each
         self._database = open_database(location)
-        self._database.create(_FORMER_TABLE)
         self._database.create(_TABLE)
         self._database.execute("DELETE FROM outcomes WHERE at < ?", (time.time() - _DAY,))
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remanence import RemanenceError
 from remanence_server.access import IDENTIFIED, Callers, given_token
 from remanence_server.metrics import Metrics
-from remanence_server.problems import problem, problem_of
+from remanence_server.problems import Watched, problem, problem_of
 from remanence_server.settings import ServerSettings
 
 _MAX_CALLERS = 10_000
@@ -75,20 +75,12 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 500
-
-        async def watched(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message = {**message, "headers": [*message["headers"], _NOT_FOR_OTHER_SITES]}
-            await send(message)
-
+        began, watched = time.perf_counter(), Watched(send, *_NOT_FOR_OTHER_SITES)
         try:
             await self._within_limits(scope, receive, watched)
         finally:
             operation = getattr(scope.get("route"), "name", None) or "other"
-            self._metrics.observe(operation, status, time.perf_counter() - began)
+            self._metrics.observe(operation, watched.status, time.perf_counter() - began)
 
     async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, headers = scope["path"], Headers(scope=scope)

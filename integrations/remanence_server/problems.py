@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
+from starlette.types import Message, Send
 
 from remanence import RemanenceError
 from remanence.service.error_wording import without_calls
@@ -62,6 +63,20 @@ def problem_of(error: RemanenceError, user_agent: str = "") -> Response:
     """An exception of remanence as a response. Only `remanence.connect` is told which method to call next."""
     detail = str(error) if user_agent.startswith(_PYTHON_CLIENT) else without_calls(str(error))
     return problem(http_status(error), detail, error=type(error).__name__, position=getattr(error, "position", None))
+
+
+class Watched:
+    """Passes on what is sent, with one more header, and knows the status of the answer: 500 while there is none."""
+
+    def __init__(self, send: Send, *header: bytes) -> None:
+        self._send, self._header = send, header
+        self.status = 500
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": [*message["headers"], self._header]}
+        await self._send(message)
 
 
 class RequestRejected(Exception):

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remanence.telemetry import current_trace_id
 from remanence_server.access import IDENTIFIED
+from remanence_server.problems import Watched
 from remanence_server.settings import LogFormat, LogLevel
 
 HEADER = "x-request-id"
@@ -43,15 +44,7 @@ class RequestLog:
             return
         given = Headers(scope=scope).get(HEADER, "")
         request_id = given if _USABLE.fullmatch(given) else secrets.token_hex(8)
-        began, status = time.perf_counter(), 500
-
-        async def watched(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message = {**message, "headers": [*message["headers"], (HEADER.encode(), request_id.encode())]}
-            await send(message)
-
+        began, watched = time.perf_counter(), Watched(send, HEADER.encode(), request_id.encode())
         token = REQUEST_ID.set(request_id)
         try:
             if scope["method"] == "HEAD":
@@ -60,10 +53,8 @@ class RequestLog:
                 await self._app(scope, receive, watched)
         finally:
             if access_log.isEnabledFor(logging.INFO):
-                seconds = time.perf_counter() - began
-                access_log.info(
-                    "%s %s %s", scope["method"], scope["path"], status, extra=_fields(scope, status, seconds)
-                )
+                fields = _fields(scope, watched.status, time.perf_counter() - began)
+                access_log.info("%s %s %s", scope["method"], scope["path"], watched.status, extra=fields)
             REQUEST_ID.reset(token)
 
 

@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.routing import APIRoute
@@ -40,7 +40,6 @@ SpaceSegment = Annotated[
 BODY = "arguments"
 """The parameter of an endpoint that is the body, or the query of a GET."""
 _RECALLS = ("recall", "replay")
-_OFTEN = ("recall", "memories", "remember", "turns")
 _REASONS = {
     400: "The request is not valid HTTP",
     401: "The token is missing or not valid",
@@ -84,7 +83,8 @@ class OperationRoute(APIRoute):
 def operation_routes() -> Sequence[BaseRoute]:
     """The routes of all operations. They are made once: each takes its state from the application of its request."""
     router = APIRouter()
-    for operation in sorted(OPERATIONS.values(), key=_place):
+    # Those with a part that may be anything come last: /memories/find is not an id of a memory.
+    for operation in sorted(OPERATIONS.values(), key=lambda each: "{" in each.path):
         router.add_api_route(
             PREFIX + operation.path,
             _endpoint(operation),
@@ -103,11 +103,6 @@ def operation_routes() -> Sequence[BaseRoute]:
     return tuple(router.routes)
 
 
-def _place(operation: Operation) -> tuple[bool, bool]:
-    """What is asked for most is matched first, and /memories/find is not an id of a memory."""
-    return operation.path.split("/")[1] not in _OFTEN, "{" in operation.path
-
-
 _KEY_PARAMETER = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -117,13 +112,7 @@ _KEY_PARAMETER = {
 }
 
 
-class Endpoint(Protocol):
-    """What answers the requests for one operation."""
-
-    async def __call__(self, *, request: Request, space: str, **given: Any) -> Response: ...
-
-
-def _endpoint(operation: Operation) -> Endpoint:
+def _endpoint(operation: Operation) -> Callable[..., Awaitable[Response]]:
     """A function for FastAPI, with the parameters of the operation in its signature."""
     in_path = re.findall(r"{(\w+)}", operation.path)
     arguments = _arguments_model(operation, in_path)

@@ -9,7 +9,6 @@ server.py            the server: which space a call uses, stdio and HTTP
 access.py            tokens and users, and the space that each of them may use
 user_tokens.py       tokens of an identity provider
 tool_sets.py         how a tool is declared; the sets of tools
-tool_schemas.py      schemas of tools, shortened
 call_errors.py       what a model reads after a wrong call
 default_tools.py     remember, store_many, recall, recent, update, forget, timeline, profile, explain
 cortex_tools.py      the tools of CortexGraph that read and write memories; cortex_upkeep.py those of its upkeep

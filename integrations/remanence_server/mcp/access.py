@@ -7,7 +7,8 @@ import hashlib
 import hmac
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,7 +20,7 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 from remanence import InvalidInput
 
 if TYPE_CHECKING:  # the engine is loaded when a space is first used, not when the server starts
-    from remanence import Space, Union, View
+    from remanence import Space
     from remanence.service.hosting.tokens import TokenStore
 
 Right = Literal["read", "propose", "write", "admin"]
@@ -75,32 +76,16 @@ report_progress: ContextVar[Callable[[int, int], None] | None] = ContextVar("rem
 
 def current_space() -> Space:
     """The space of the call that is running."""
-    grant = _current.get()
-    if grant is None:
-        raise RuntimeError("no call of an MCP client is running")
-    return grant.space
+    return _grant().space
 
 
-def joined_spaces(projects: Iterable[str]) -> Union:
-    """The space of the call that is running and those of these projects, as one to ask."""
-    from remanence import union
-
-    return union(current_space(), *map(space_of_project, dict.fromkeys(projects)))
-
-
-def view_as_of(moment: str | None) -> View:
-    """That space as it was known at a moment; None is now."""
-    space = current_space()
-    return space if moment is None else space.as_of(moment)
-
-
-def require_admin(what: str) -> None:
-    """Refuse the call that is running unless its caller may apply upkeep.
+def space_of_project(project: str) -> Space:
+    """Another space that the caller of the call that is running may read, by its full name or by that below its own.
 
     Raises:
-        InvalidInput: The caller may not.
+        InvalidInput: The caller may not, or there is none.
     """
-    require_right("admin", what)
+    return _grant().in_project(project, writes=False).space
 
 
 def require_right(right: Right, what: str) -> None:
@@ -114,29 +99,21 @@ def require_right(right: Right, what: str) -> None:
         raise InvalidInput(f"{what} needs a token with the access {right!r}, and this client has {grant.right!r}.")
 
 
-def space_of_project(project: str) -> Space:
-    """Another space that the caller of the call that is running may read, by its full name or by that below its own.
-
-    Raises:
-        InvalidInput: The caller may not, or there is none.
-    """
+def _grant() -> Grant:
     grant = _current.get()
     if grant is None:
         raise RuntimeError("no call of an MCP client is running")
-    return grant.in_project(project, writes=False).space
+    return grant
 
 
-class using_grant:
+@contextmanager
+def using_grant(grant: Grant) -> Iterator[None]:
     """Make a grant the current one in a `with` block."""
-
-    def __init__(self, grant: Grant) -> None:
-        self._grant = grant
-
-    def __enter__(self) -> None:
-        self._token = _current.set(self._grant)
-
-    def __exit__(self, *raised: object) -> None:
-        _current.reset(self._token)
+    token = _current.set(grant)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 class TokenFile(TokenVerifier):
@@ -269,47 +246,34 @@ GrantOf = Callable[[AccessToken | None], Grant | None]
 """From the token of a call, if it has one, to what it may do; None refuses the call."""
 
 
-def one_space(opened: Callable[[], Space], right: Right) -> GrantOf:
+def one_space(opened: Callable[[], Space], right: Right, token: AccessToken | None) -> Grant:
     """Every caller uses the same space, and those below it as projects."""
-
-    def grant_of(token: AccessToken | None) -> Grant:
-        space = opened()
-        return Grant(space, right, (space.name,))
-
-    return grant_of
+    space = opened()
+    return Grant(space, right, (space.name,))
 
 
-def space_of_token(opened: Callable[[], Space], right: Right) -> GrantOf:
+def space_of_token(opened: Callable[[], Space], right: Right, token: AccessToken | None) -> Grant | None:
     """Each token uses the space that `TokenFile` or `StoredTokens` names for it."""
+    claims = (token.claims if token is not None else None) or {}
+    if _SPACE_CLAIM not in claims:
+        return None
+    allowed = min(right, claims[_RIGHT_CLAIM], key=RIGHTS.index)
+    from remanence.service.hosting.spaces import Spaces
 
-    def grant_of(token: AccessToken | None) -> Grant | None:
-        claims = (token.claims if token is not None else None) or {}
-        if _SPACE_CLAIM not in claims:
-            return None
-        allowed = min(right, claims[_RIGHT_CLAIM], key=RIGHTS.index)
-        from remanence.service.hosting.spaces import Spaces
-
-        return Grant(Spaces(opened()).get(claims[_SPACE_CLAIM]), allowed, tuple(claims[_SPACES_CLAIM]))
-
-    return grant_of
+    return Grant(Spaces(opened()).get(claims[_SPACE_CLAIM]), allowed, tuple(claims[_SPACES_CLAIM]))
 
 
-def space_of_user(opened: Callable[[], Space], right: Right) -> GrantOf:
-    """Each user has a space below this one: `root.child("users", subject)`, as with `user=` in the adapters.
+def space_of_user(opened: Callable[[], Space], right: Right, token: AccessToken | None) -> Grant | None:
+    """Each user has a space below this one: `root.child("users", subject)`, as with `user_key=` in the adapters.
 
     The subject is that of the token, by the verifier of an identity provider. If there are several providers, users of
     two of them with the same subject are distinguished by the issuer.
     """
-
-    def grant_of(token: AccessToken | None) -> Grant | None:
-        if token is None or not token.subject:
-            return None
-        issuer = (token.claims or {}).get("iss")
-        below = ("users", token.subject) if issuer is None else ("users", str(issuer), token.subject)
-        space = opened().child(*below)
-        return Grant(space, right, (space.name,))
-
-    return grant_of
+    if token is None or not token.subject:
+        return None
+    issuer = (token.claims or {}).get("iss")
+    below = ("users", token.subject) if issuer is None else ("users", str(issuer), token.subject)
+    return one_space(lambda: opened().child(*below), right, token)
 
 
 def _digest(token: str) -> str:

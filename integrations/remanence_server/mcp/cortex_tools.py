@@ -21,12 +21,6 @@ from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet(lambda message: {"success": False, "message": message})
 _IDS = "Call search_memory first: it returns the ids."
-_STATUSES: dict[str, Literal["unpromoted", "promoted", "archived", "all"]] = {
-    "active": "unpromoted",
-    "promoted": "promoted",
-    "archived": "archived",
-    "all": "all",
-}
 _KINDS = {
     "related": "related_to",
     "causes": "causes",
@@ -120,11 +114,7 @@ def search_unified(
     rows = [(hit.score / usual * ltm_weight, hit, True) for hit in found if _is_note(hit)]
     # The window and the least score are those of memories; a note is found whenever it was written.
     memories = found if window_days is None else _search(query, tags, limit, window_days, None, include=(), more=2)
-    rows += [
-        (hit.score * stm_weight, hit, False)
-        for hit in memories
-        if not _is_note(hit) and (min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score))
-    ]
+    rows += [(hit.score * stm_weight, hit, False) for hit in memories if not _is_note(hit) and _is_kept(hit, min_score)]
     rows.sort(key=lambda row: -row[0])
     lines = [_unified_line(number, *row, verbose) for number, row in enumerate(rows[:limit], 1)]
     kept = [cut(line, max_tokens) for line in fitting(lines, max_tokens)]
@@ -161,20 +151,16 @@ def observe_memory_usage(
         return {"reinforced": False, "reason": f"{_REINFORCE_VARIABLE} is off", "count": 0}
     known = {details.id for details in space.get_many(ids)} if ids else set()
     wanted = [id_ for id_ in dict.fromkeys(ids) if id_ in known]
-    reports = (
-        {used_id.memory: used_id for used_id in space.touch(wanted, context_tags=context_tags or ())} if wanted else {}
-    )
+    used = space.touch(wanted, context_tags=context_tags or ()) if wanted else []
+    reports = {report.memory: report for report in used}
     results: list[dict[str, Any]] = []
     for requested_id in dict.fromkeys(ids):
-        report = reports.get(requested_id)
-        if report is None:
+        if (report := reports.get(requested_id)) is None:
             results.append({"id": requested_id, "status": "not_found"})
             continue
-        counts = {"new_use_count": report.uses, "new_review_count": report.uses, "strength": round(report.strength, 4)}
-        review = {"review_priority": round(report.review, 4)}
-        results.append(
-            {"id": requested_id, "status": "reinforced", "cross_domain": report.cross_domain, **counts, **review}
-        )
+        row = {"id": requested_id, "status": "reinforced", "cross_domain": report.cross_domain}
+        row |= {"new_use_count": report.uses, "new_review_count": report.uses}
+        results.append(row | {"strength": round(report.strength, 4), "review_priority": round(report.review, 4)})
     crossed = sum(report.cross_domain for report in reports.values())
     return {"reinforced": bool(reports), "count": len(reports), "cross_domain_count": crossed, "results": results}
 
@@ -219,7 +205,8 @@ def read_graph(
 ) -> dict[str, Any]:
     """Read memories with the relations between them, a page at a time, and their numbers. Prefer search_memory."""
     space = current_space()
-    found = space.graph.memories(_STATUSES[status], page=page, page_size=page_size)
+    listed_status: Any = "unpromoted" if status == "active" else status
+    found = space.graph.memories(listed_status, page=page, page_size=page_size)
     total = found.total if limit is None else min(limit, found.total)
     first = (page - 1) * page_size
     listed = [details for number, details in enumerate(found, first) if number < total and details.memory is not None]
@@ -228,7 +215,6 @@ def read_graph(
         link.id: link for each in listed[: len(memories)] for link in _holding(space, *each.links_out, *each.links_in)
     }
     score, uses = _averages(space, status)
-    pages = -(-total // page_size)
     return {
         "success": True,
         "memories": memories,
@@ -240,14 +226,7 @@ def read_graph(
             "avg_use_count": round(uses, 2),
             "status_filter": status,
         },
-        "pagination": {
-            "page": page,
-            "page_size": page_size,
-            "total_count": total,
-            "total_pages": pages,
-            "has_more": page < pages,
-            "left_out": len(listed) - len(memories),
-        },
+        "pagination": _pagination(page, page_size, total) | {"left_out": len(listed) - len(memories)},
     }
 
 
@@ -268,25 +247,21 @@ def open_memories(
         memory = details.memory
         if memory is None:
             continue
+        promoted_at = details.promoted_at and int(details.promoted_at.timestamp())
         extra: dict[str, Any] = {"source": memory.source, "context": memory.meta.get("context")}
-        extra |= {
-            "promoted_at": details.promoted_at and int(details.promoted_at.timestamp()),
-            "promoted_to": details.note,
-        }
+        extra |= {"promoted_at": promoted_at, "promoted_to": details.note}
         if include_relations:
             out = [{"to": link.target, **_typed(link)} for link in _holding(space, *details.links_out)]
             incoming = [{"from": link.source, **_typed(link)} for link in _holding(space, *details.links_in)]
             extra["relations"] = {"outgoing": out, "incoming": incoming}
         memories.append(_cut(_details(details, include_scores), max_tokens) | extra)
     kept = fitting(memories, max_tokens)
-    pages = -(-len(batch) // page_size)
-    pagination = {"page": page, "page_size": page_size, "total_count": len(batch), "total_pages": pages}
     return {
         "success": True,
         "count": len(kept),
         "memories": kept,
         "not_found": list(batch.missing),
-        "pagination": pagination | {"has_more": page < pages},
+        "pagination": _pagination(page, page_size, len(batch)),
     } | left_out(memories, kept)
 
 
@@ -339,8 +314,18 @@ def _search(
     found = current_space().recall(
         query or "", limit=asked, tags=tags or None, since=since, kinds=kinds, include=include
     )
-    kept = [hit for hit in found if min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score)]
+    kept = [hit for hit in found if _is_kept(hit, min_score)]
     return kept if more > 1 else kept[:limit]
+
+
+def _pagination(page: int, page_size: int, total: int) -> dict[str, Any]:
+    pages = -(-total // page_size)
+    numbers = {"page": page, "page_size": page_size, "total_count": total, "total_pages": pages}
+    return numbers | {"has_more": page < pages}
+
+
+def _is_kept(hit: Hit, min_score: float | None) -> bool:
+    return min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score)
 
 
 def _cut(row: dict[str, Any], max_tokens: int) -> dict[str, Any]:
@@ -354,7 +339,7 @@ def _confidence(advised: bool, confidence: float) -> float:
 
 def _averages(space: Space, status: str) -> tuple[float, float]:
     """The average decay score and number of uses of the memories of a status."""
-    listed = "promoted" if status == "active" else _STATUSES[status]
+    listed: Any = "promoted" if status == "active" else status
     found = space.graph.memories(listed, page_size=_MOST_AVERAGED)
     usages = [details.usage for details in found if details.usage is not None]
     count = len(usages)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from remanence import InvalidInput, NotFound, Space
 from remanence.adapters import storage_key
-from remanence_server.mcp.access import current_space, report_progress, require_admin
+from remanence_server.mcp.access import current_space, report_progress, require_right
 from remanence_server.mcp.budget import MaxTokens, fitting, left_out, preview
 from remanence_server.mcp.tool_sets import ToolSet
 
@@ -33,7 +33,7 @@ def gc(
 ) -> dict[str, Any]:
     """Remove memories that have faded: their decay score is below the threshold. They can be restored."""
     if not dry_run:
-        require_admin("gc with dry_run=false")
+        require_right("admin", "gc with dry_run=false")
     mode: Literal["archive", "forget"] = "archive" if archive_instead else "forget"
     plan = current_space().upkeep.gc(dry_run=dry_run, mode=mode, limit=limit, progress=report_progress.get() or False)
     count, verb = len(plan), "archive" if archive_instead else "remove"
@@ -71,7 +71,7 @@ def promote_memory(
     """Promote memories that were used often or score high to long-term memory: they are not removed when they fade."""
     upkeep = current_space().upkeep
     if not dry_run:
-        require_admin("promote_memory without dry_run=true")
+        require_right("admin", "promote_memory without dry_run=true")
     if memory_id is None and not auto_detect:
         raise InvalidInput("promote_memory takes a memory_id, or auto_detect=true.")
     if memory_id is None:
@@ -181,7 +181,7 @@ def consolidate_memories(
     (preview). The originals are replaced and stay in the history."""
     space = current_space()
     if mode != "preview":
-        require_admin(f"consolidate_memories with mode={mode!r}")
+        require_right("admin", f"consolidate_memories with mode={mode!r}")
     chosen = _selected_clusters(space, cluster_id, auto_detect, cohesion_threshold)
     upkeep = space.upkeep.with_settings(merge_cohesion=cohesion_threshold)
     ids, report = [cluster.id for cluster in chosen], report_progress.get() or False

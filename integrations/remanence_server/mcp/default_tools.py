@@ -15,9 +15,9 @@ from typing_extensions import NotRequired, TypedDict
 
 from remanence import InvalidInput
 from remanence.adapters import frame_or_reason, remember_text
-from remanence_server.mcp.access import current_space, joined_spaces, report_progress, view_as_of
+from remanence_server.mcp.access import current_space, report_progress, space_of_project
 from remanence_server.mcp.budget import MaxTokens, cut, fitting, tokens_of
-from remanence_server.mcp.resources import unanswered
+from remanence_server.mcp.resources import events_of, unanswered
 from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet()
@@ -146,7 +146,10 @@ def recall(
     scores. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
     if nothing is known about that."""
     options: dict[str, Any] = {"during": during, "tags": tags, "reader": reader, "deadline": deadline}
-    asked: Any = current_space() if not also else joined_spaces(also)
+    from remanence import union
+
+    space = current_space()
+    asked: Any = union(space, *map(space_of_project, dict.fromkeys(also))) if also else space
     found = (asked if as_of is None else asked.as_of(as_of)).recall(query, limit=limit, **options)
     kept, left_out = _hits(found, max_tokens)
     lines = [] if found.confident or not kept else [unanswered(found.confidence)]
@@ -256,10 +259,7 @@ def timeline(
 ) -> Events:
     """What was learned about a person, a thing or a memory over time: what was added, changed, ended and forgotten,
     when and why. For "since when", "before that" and "how did this change"."""
-    found = current_space().graph.timeline(about, since, until)
-    events: list[Event] = [
-        {"at": event.recorded_at.isoformat(), "kind": event.kind, "text": str(event)} for event in found
-    ]
+    events: list[Any] = events_of(current_space().graph.timeline(about, since, until))
     kept = fitting(reversed(events[-limit:]), max_tokens)[::-1]  # the last ones, if not all fit
     return {"events": kept, "left_out": len(events) - len(kept)}
 
@@ -267,7 +267,8 @@ def timeline(
 @TOOLS.tool("Profile", also_called="summary who about_user user_info overview")
 def profile(max_tokens: Annotated[int, Field(ge=50, le=4_000)] = 600, as_of: AsOf = None) -> Statements:
     """What is true now of the user or the project, by topic. Read it once at the beginning of a conversation."""
-    answer = view_as_of(as_of).profile(max_tokens=max_tokens)
+    space = current_space()
+    answer = (space if as_of is None else space.as_of(as_of)).profile(max_tokens=max_tokens)
     return {
         "text": answer.text,
         "statements": [

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from remanence import Entity, HistoryEvent, Link, Memory, NotFound, Relation, Space
-from remanence_server.mcp.access import current_space, require_admin
+from remanence_server.mcp.access import current_space, require_right
 from remanence_server.mcp.budget import MaxTokens, fitting
 from remanence_server.mcp.tool_sets import ToolSet
 
@@ -130,7 +130,7 @@ def memory_kg_erase(
 ) -> dict[str, Any]:
     """Remove a stated edge for good, from the past too, if it should never have been stored. What has only ended is to
     be invalidated. An edge that a memory states goes with that memory."""
-    require_admin("memory_kg_erase")
+    require_right("admin", "memory_kg_erase")
     certificate = _space(namespace).graph.erase(edge_id)
     return {"erased": True, "pending": [str(pending) for pending in certificate.pending]}
 

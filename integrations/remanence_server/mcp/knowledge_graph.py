@@ -109,7 +109,8 @@ class KnowledgeGraph:
         graph, rows, results = self._read(), list[dict[str, Any]](), list[dict[str, Any]]()
         for given in observations:
             name = given["entityName"]
-            self._require(graph, name)
+            if name not in graph.entities:
+                raise NotFound(f"Entity with name {name} not found. Create it first, or give a name as it was created.")
             known = graph.observations.setdefault(name, {})
             added = [text for text in dict.fromkeys(given["contents"]) if text not in known]
             known.update(dict.fromkeys(added, ""))
@@ -207,10 +208,6 @@ class KnowledgeGraph:
         chosen = set(names)
         relations = [_relation(key) for key in graph.relations if key[0] in chosen or key[1] in chosen]
         return [graph.entity(name) for name in names], relations
-
-    def _require(self, graph: _Graph, name: str) -> None:
-        if name not in graph.entities:
-            raise NotFound(f"Entity with name {name} not found. Create it first, or give a name as it was created.")
 
     def _read(self) -> _Graph:
         graph, others = _Graph(), list[Memory]()

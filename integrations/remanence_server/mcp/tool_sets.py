@@ -69,23 +69,11 @@ class ToolSet:
     error_shape: Callable[[str], dict[str, Any]] = lambda message: {"error": message}
     tools: list[ToolSpec] = field(default_factory=list)
 
-    def tool(
-        self,
-        title: str,
-        *,
-        writes: bool = False,
-        destructive: bool = False,
-        next_step: str = "",
-        only_reads: Callable[[dict[str, Any]], bool] | None = None,
-        also_called: str = "",
-    ) -> Callable[[Function], Function]:
-        """Declare a function as a tool."""
+    def tool(self, title: str, **options: Any) -> Callable[[Function], Function]:
+        """Declare a function as a tool; the options are the fields of `ToolSpec`."""
 
         def declare(function: Function) -> Function:
-            spec = ToolSpec(
-                function, title, writes, destructive, next_step, only_reads=only_reads, also_called=also_called
-            )
-            self.tools.append(spec)
+            self.tools.append(ToolSpec(function, title, **options))
             return function
 
         return declare

@@ -31,7 +31,7 @@ from remanence.adapters.chat_sessions import (
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability, true_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
-from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
 from remanence.recall.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
 from remanence.space.for_prompt import (
@@ -42,8 +42,8 @@ from remanence.space.for_prompt import (
     prompt_budget,
     quoted_hits,
     recall_distinct,
-    recall_for_prompt,
 )
+from remanence.space.for_prompt import for_prompt as recall_for_prompt
 from remanence.space.protocols import is_space, is_view
 from remanence.text.framing import (
     TokenCounter,
@@ -73,6 +73,7 @@ __all__ = [
     "SELF",
     "ChangeFollower",
     "ChatSession",
+    "ClosedAtEnd",
     "ErasureCertificate",
     "Keep",
     "NamedEmbedder",
@@ -169,14 +170,10 @@ def lazy_getattr(
     return load
 
 
-_load_filters = lazy_getattr(
+# The filters of a recall load numpy and pydantic, so they are loaded when they are first asked for.
+__getattr__ = lazy_getattr(
     __name__, dict.fromkeys(("RECALL_FILTERS", "check_filters"), ("recall_filters", "")), frameworks=()
 )
-
-
-def __getattr__(name: str) -> Any:
-    """The filters of a recall, when they are first asked for: they load numpy and pydantic."""
-    return _load_filters(name)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from argparse import Action, ArgumentParser, Namespace
-from collections.abc import Iterator
+from typing import NamedTuple
 
 from remanence.cli.output import Result
 from remanence.cli.parser import COMMANDS, command, make_parser, subcommands
@@ -94,18 +94,25 @@ def completion(args: Namespace) -> Result:
     return Result({"shell": args.shell, "script": script}, script)
 
 
-def _commands() -> Iterator[tuple[str, ArgumentParser, str]]:
-    """The name, the parser and the summary of every command."""
-    helps = {command.name: command.help for command in COMMANDS}
-    for name, parser in subcommands(make_parser()):
-        yield name, parser, helps[name].partition(".")[0].rstrip()
+class _Command(NamedTuple):
+    """A command, or all of them as "": its parser, and the commands that follow it with their summaries."""
+
+    name: str
+    parser: ArgumentParser
+    below: dict[str, str]
 
 
-def _names_below(group: str) -> list[str]:
-    """The commands of a group; with "", those that come first."""
-    depth = len(group.split())
-    found = [name for name, _, _ in _commands() if name.split()[:depth] == group.split()]
-    return [name.split()[depth] for name in found if len(name.split()) == depth + 1]
+def _commands() -> list[_Command]:
+    """The command line itself, then every command."""
+    root = make_parser()
+    parsers = {"": root, **dict(subcommands(root))}
+    helps = {each.name: each.help.partition(".")[0].rstrip() for each in COMMANDS}
+    found = []
+    for name, parser in parsers.items():
+        group = f"{name} " if name else ""
+        verbs = [each.removeprefix(group) for each in helps if each.startswith(group)]
+        found.append(_Command(name, parser, {verb: helps[group + verb] for verb in verbs if " " not in verb}))
+    return found
 
 
 def _options(parser: ArgumentParser) -> list[Action]:
@@ -128,8 +135,8 @@ def _takes_value(action: Action) -> bool:
 def _bash() -> str:
     """Two tables, the words after each command and the values of each option, and a function that looks in them."""
     words, values, flags = [], [], []
-    for name, parser, _ in [("", make_parser(), ""), *_commands()]:
-        below = _names_below(name)
+    commands = _commands()
+    for name, parser, below in commands:
         given = [choice for action in _arguments(parser) for choice in _choices(action)] if not below else []
         strings = [text for action in _options(parser) for text in action.option_strings]
         words.append(f'    "{name}") plain="{" ".join([*below, *given])}"; options="{" ".join(strings)}" ;;')
@@ -139,14 +146,14 @@ def _bash() -> str:
                     values.append(f'    "{name} {text}") values="{" ".join(_choices(action))}" ;;')
                 elif _takes_value(action):
                     flags.append(f'    "{name} {text}") values="{_kind(action)}" ;;')
-    names = "|".join(f'"{name}"' for name, _, _ in _commands())
+    names = "|".join(f'"{each.name}"' for each in commands if each.name)
     script = _BASH.replace("@NAMES@", names).replace("@WORDS@", "\n".join(words))
     return script.replace("@VALUES@", "\n".join(values + flags))
 
 
 def _kind(action: Action) -> str:
     """What the value of an option is: "@files", "@spaces", or "@any"."""
-    if "--space" in action.option_strings:
+    if not {"--space", "--also"}.isdisjoint(action.option_strings):
         return "@spaces"
     return "@files" if _FILE_OPTIONS.search(str(action.metavar or "")) else "@any"
 
@@ -154,12 +161,10 @@ def _kind(action: Action) -> str:
 def _zsh() -> str:
     """A function for each command with the specifications that `_arguments` takes."""
     functions = []
-    for name, parser, _ in [("", make_parser(), ""), *_commands()]:
+    for name, parser, below in _commands():
         specs = [_zsh_option(action) for action in _options(parser)]
-        if below := _names_below(name):
-            summaries = {each: summary for each, _, summary in _commands()}
-            titled = [f"{verb}:" + summaries[f"{name} {verb}".strip()] for verb in below]
-            rows = [f"    {_quoted(title)}" for title in titled]
+        if below:
+            rows = [f"    {_quoted(f'{verb}:{summary}')}" for verb, summary in below.items()]
             specs += ["'1: :->command'", "'*:: :->rest'"]
             body = _ZSH_GROUP.replace("@ROWS@", "\n".join(rows))
         else:
@@ -191,17 +196,15 @@ def _quoted(text: str) -> str:
 
 def _fish() -> str:
     """One line for each command and each option, with the condition under which it is offered."""
-    names = " ".join(f"'{name}'" for name, _, _ in _commands())
+    commands = _commands()
+    names = " ".join(f"'{each.name}'" for each in commands if each.name)
     lines = [_FISH.replace("@NAMES@", names).rstrip()]
-    for name, parser, _ in [("", make_parser(), ""), *_commands()]:
+    for name, parser, below in commands:
         here = f"-n '__remanence_at \"{name}\"'"
-        summaries = {each: summary for each, _, summary in _commands()}
-        for verb in _names_below(name):
-            summary = summaries[f"{name} {verb}".strip()]
+        for verb, summary in below.items():
             lines.append(f"complete -c remanence {here} -f -a {verb} -d {_fish_quoted(summary)}")
-        for argument in _arguments(parser):
-            if not _names_below(name):
-                lines.append(f"complete -c remanence {here} -f -a '{' '.join(_choices(argument))}'")
+        for argument in [] if below else _arguments(parser):
+            lines.append(f"complete -c remanence {here} -f -a '{' '.join(_choices(argument))}'")
         for action in _options(parser):
             parts = [f"-l {o[2:]}" if o.startswith("--") else f"-s {o[1:]}" for o in action.option_strings]
             value = ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shutil
 import stat
 import sys
@@ -13,20 +12,21 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from remanence.cli.locations import list_spaces, memory_location, open_space
 from remanence.cli.output import Lines
 from remanence.cli.parser import command
 from remanence.errors import RemanenceError
 from remanence.ledger import is_address, ledger_exists, shown_location
-from remanence.operating_system import is_windows, user_number
+from remanence.operating_system import user_number
 from remanence.schema.version import __version__
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 _MIN_FREE = 200_000_000  # bytes; a full disk stops writes
 _MAX_SPACES = 20
-_EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
-_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?\s*([^;]*)")
 _MARKS = {"good": "ok", "note": "--", "problem": "!!"}
 
 
@@ -67,59 +67,47 @@ def _packages(args: Namespace) -> Iterator[Finding]:
     """Every package that remanence needs, and for each extra whether it is complete."""
     from importlib import metadata  # here, as it takes long to load, and `--help` of any command loads this module
 
+    from packaging.requirements import Requirement
+
     try:
-        requirements = metadata.requires("remanence") or []
+        requirements = [Requirement(each) for each in metadata.requires("remanence") or ()]
+        extras = metadata.metadata("remanence").get_all("Provides-Extra") or ()
     except metadata.PackageNotFoundError:
         yield Finding("packages", "note", "remanence runs from a folder of sources, so its packages are not listed")
         return
-    missing: dict[str, list[str]] = {"": []}
-    for requirement in requirements:
-        marked = _EXTRA.search(requirement)
-        group = missing.setdefault(marked[1] if marked else "", [])
-        if problem := _problem_of(requirement):
-            group.append(problem)
-    if core := missing.pop(""):
-        yield Finding("packages", "problem", "; ".join(core), "Run: pip install --upgrade remanence")
+
+    def problems(extra: str) -> str:
+        """What an extra lacks; of "", what every installation lacks."""
+        own = [each for each in requirements if _is_of(each, extra) and (not extra or not _is_of(each, ""))]
+        return "; ".join(filter(None, map(_problem_of, own)))
+
+    if core := problems(""):
+        yield Finding("packages", "problem", core, "Run: pip install --upgrade remanence")
     else:
         yield Finding("packages", "good", "all that remanence needs")
-    complete = [extra for extra, problems in missing.items() if not problems]
+    incomplete = {extra: lacking for extra in extras if (lacking := problems(extra))}
+    complete = [extra for extra in extras if extra not in incomplete]
     yield Finding("packages", "good", f"extras: {', '.join(complete) or 'none'}")
-    for extra, problems in missing.items():
-        if problems:
-            advice = f'For it: pip install "remanence[{extra}]"'
-            yield Finding("packages", "note", f"extra {extra} is not complete: {'; '.join(problems)}", advice)
+    for extra, lacking in incomplete.items():
+        advice = f'For it: pip install "remanence[{extra}]"'
+        yield Finding("packages", "note", f"extra {extra} is not complete: {lacking}", advice)
 
 
-def _problem_of(requirement: str) -> str | None:
-    """Why a requirement is not met; None if it is, or is for another Python or system."""
-    named = _REQUIREMENT.match(requirement)
-    newest = re.search(r"python_version >= ['\"](\d+)\.(\d+)", requirement)
-    if named is None or (newest and sys.version_info < (int(newest[1]), int(newest[2]))):
-        return None
+def _is_of(requirement: Requirement, extra: str) -> bool:
+    """Whether an extra has this requirement, on this Python and system."""
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+
+
+def _problem_of(requirement: Requirement) -> str | None:
+    """Why a requirement is not met; None if it is."""
     from importlib import metadata
 
-    name, wanted = named[1], named[2].strip()
     try:
-        version = metadata.version(name)
+        version = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
-        return None if "win32" in requirement and is_windows() else f"{name} is not installed"
-    met = all(_satisfies(version, clause.strip()) for clause in wanted.split(",") if clause.strip())
-    return None if met else f"{name} is {version}, and {wanted} is needed"
-
-
-def _satisfies(version: str, clause: str) -> bool:
-    numbers = re.match(r"(>=|<=|==|<|>|~=|!=)\s*([\d.]+)", clause)
-    if numbers is None:
-        return True
-    found, bound = _numbers(version), _numbers(numbers[2])
-    length = max(len(found), len(bound))
-    a, b = (each + (0,) * (length - len(each)) for each in (found, bound))
-    outcome: dict[str, bool] = {">=": a >= b, "<=": a <= b, "<": a < b, ">": a > b, "==": a == b, "!=": a != b}
-    return outcome.get(numbers[1], a >= b)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0].partition("rc")[0]))
+        return f"{requirement.name} is not installed"
+    met = requirement.specifier.contains(version, prereleases=True)
+    return None if met else f"{requirement.name} is {version}, and {requirement.specifier} is needed"
 
 
 def _variables(args: Namespace) -> Iterator[Finding]:

@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-import remanence
-from remanence.cli.locations import load_extractor
+from remanence.cli.locations import open_with
 from remanence.errors import LedgerUnavailable, RemanenceError
 from remanence.index.engine.engine import Engine
 from remanence.index.journal import JobState
@@ -132,7 +131,7 @@ def main() -> None:
 
     options, seconds = json.loads(sys.stdin.readline())
     try:
-        opened = remanence.open(**options | {"extractor": load_extractor(options["extractor"])}, worker=False)
+        opened = open_with(options)
     except RemanenceError as error:
         answer(error=str(error))
         return

@@ -156,32 +156,10 @@ class _Chat:
         if found.answer is not None:
             self._turns.append({"role": "assistant", "content": found.answer})
         if self._json:
-            print(json.dumps(json_value(_exchange_fields(found)), ensure_ascii=False), flush=True)
+            fields = json_value(found) | {"stored": json_value([change.memory for change in found.stored])}
+            print(json.dumps(fields, ensure_ascii=False), flush=True)
         else:
             print(f"{_described(found)}\n", flush=True)
-
-
-def _exchange_fields(found: Exchange) -> dict[str, Any]:
-    return {
-        "message": found.message,
-        "block": found.prompt.text,
-        "why_empty": found.why_empty,
-        "considered": [
-            {
-                "id": each.hit.memory.id,
-                "text": each.hit.memory.text,
-                "score": each.hit.score,
-                "quoted": each.quoted,
-                "used": each.used,
-                "reason": each.reason,
-            }
-            for each in found.considered
-        ],
-        "stored": [change.memory for change in found.stored],
-        "why_not_stored": found.why_not_stored,
-        "answer": found.answer,
-        "problem": found.problem,
-    }
 
 
 def _described(found: Exchange) -> str:

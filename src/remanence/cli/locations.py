@@ -42,35 +42,27 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
     # `spaces` prints a slash inside a part of the name as %2F.
     parts = (name or args.space or "default").split("/")
     first, *path = [part.replace("%2F", "/").replace("%25", "%") for part in parts]
-    with remanence.open(
-        memory_location(args, create=create),
-        space=first,
-        embedder=args.embedder,
-        extractor=load_extractor(getattr(args, "extractor", None)),
-        reader=reader_option(args),
-        qdrant=qdrant_option(args),
-        worker=False,
-    ) as root:
+    with open_with(open_options(args, create=create), space=first) as root:
         space = root.child(*path) if path else root
         if (name or args.space) and not create and not space.spaces():
             raise InvalidInput(_unknown_space(memory_location(args), space.name))
         yield space
 
 
-def open_options(args: Namespace) -> dict[str, Any]:
+def open_options(args: Namespace, *, create: bool = True) -> dict[str, Any]:
     """The options of `remanence.open` that a command has, with the extractor as MODULE:NAME."""
     return {
-        "location": str(memory_location(args, create=True)),
+        "location": str(memory_location(args, create=create)),
         "embedder": args.embedder,
         "extractor": getattr(args, "extractor", None),
         "reader": reader_option(args),
-        "qdrant": qdrant_option(args),
+        "qdrant": getattr(args, "qdrant", None) or os.environ.get("REMANENCE_QDRANT") or None,
     }
 
 
-def qdrant_option(args: Namespace) -> str | None:
-    """The address of the Qdrant server that has the vectors, by `--qdrant` or REMANENCE_QDRANT; None without one."""
-    return getattr(args, "qdrant", None) or os.environ.get("REMANENCE_QDRANT") or None
+def open_with(options: dict[str, Any], **more: Any) -> remanence.Space:
+    """Open a space with what `open_options` returned."""
+    return remanence.open(**options | {"extractor": _load_extractor(options["extractor"])}, worker=False, **more)
 
 
 def _unknown_space(location: str | Path, name: str) -> str:
@@ -90,15 +82,26 @@ def reader_option(args: Namespace) -> Any:
 
 
 @contextmanager
-def open_view(args: Namespace) -> Iterator[remanence.View]:
-    """The space that was named, as of the moment that was named."""
+def open_view(args: Namespace) -> Iterator[remanence.View | remanence.Union]:
+    """The space that was named, or a union of it with those of `--also`, as of the moment that was named."""
     with open_space(args) as space:
         found = [] if args.space or args.json else space.spaces()
         if found and space.name not in found:  # memories of users are in spaces below, and nothing would be found
             shown = ", ".join(found[:_SHOWN_SPACES])
             more = f" and {len(found) - _SHOWN_SPACES:,} more" if len(found) > _SHOWN_SPACES else ""
             print(f"{space.name} has no memories; --space names another: {shown}{more}", file=sys.stderr)
-        yield space if args.as_of is None else space.as_of(args.as_of)
+        also = [_other_space(space, name, args) for name in getattr(args, "also", ())]
+        asked = remanence.union(space, *also) if also else space
+        yield asked if args.as_of is None else asked.as_of(args.as_of)
+
+
+def _other_space(space: remanence.Space, name: str, args: Namespace) -> remanence.Space:
+    from remanence.service.hosting.spaces import Spaces
+
+    spaces = Spaces(space)
+    if name not in spaces.names():
+        raise InvalidInput(_unknown_space(memory_location(args), name))
+    return spaces.get(name)
 
 
 def list_spaces(args: Namespace) -> list[str]:
@@ -114,7 +117,7 @@ def _spaces_in(location: str | Path) -> list[str]:
         return ledger.spaces()
 
 
-def load_extractor(name: str | None) -> Any:
+def _load_extractor(name: str | None) -> Any:
     """The object that MODULE:NAME names."""
     if name is None:
         return None

@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import remanence
 from remanence.cli import output
 from remanence.cli.locations import open_space
 from remanence.cli.output import Lines, Result
@@ -17,7 +18,7 @@ from remanence.text.hidden_characters import escape_terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from remanence import Space, View
+    from remanence import Space, Union, View
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
 _CHANGE, _ASK = "Add, change and remove memories", "Ask and list"
@@ -77,11 +78,11 @@ section(_ASK)
 @view_command(
     "recall",
     'recall "Where does Alice live?" --explain',
-    f"query --limit --during --history {_FILTERS} --min-score --now --include --explain --signals --reader",
+    f"query --limit --during --history {_FILTERS} --min-score --now --include --also --explain --signals --reader",
 )
-def recall(view: View, args: Namespace) -> None:
+def recall(view: View | Union, args: Namespace) -> None:
     """Answer a question."""
-    found = view.recall(**provided_options(args, view.recall, "reader"))  # it is opened with that one
+    found = view.recall(**provided_options(args, remanence.View.recall, "reader"))  # it is opened with that one
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 

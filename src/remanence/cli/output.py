@@ -135,9 +135,7 @@ def added_many(memories: Sequence[Memory]) -> Result:
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
     """The hits for a question, with the ids that other commands take."""
     if as_json:
-        from remanence.service.noun_forms import to_json
-
-        print_json([to_json(hit) for hit in recall])
+        print_json(list(recall))
     elif explain:
         print(recall.explain())
         return
@@ -154,7 +152,7 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
 
 
 def one_memory(memory: Memory) -> Result:
-    given = memory_fields(memory).items()
+    given = json_value(memory).items()
     return Result(memory, "\n".join(f"{name:<12} {value}" for name, value in given if value not in (None, [], {})))
 
 
@@ -164,14 +162,6 @@ def many_memories(memories: Iterable[Memory]) -> Lines:
 
 def print_json(value: Any) -> None:
     print(json.dumps(json_value(value), ensure_ascii=False, indent=2))
-
-
-def memory_fields(memory: Memory) -> dict[str, Any]:
-    """A memory as every interface shows it."""
-    from remanence.service.noun_forms import to_json
-
-    fields: dict[str, Any] = to_json(memory)
-    return fields
 
 
 def one_line(text: str) -> str:

@@ -163,7 +163,10 @@ def command(name: str, example: str, options: str = "") -> Callable[[CommandFunc
     """Register a command that opens the space itself."""
 
     def register(run: CommandFunction) -> CommandFunction:
-        _register(name, lambda args: show(run(args), as_json=args.json), run.__doc__, example, options)
+        def run_and_show(args: Namespace) -> int:
+            return show(run(args), as_json=args.json)
+
+        COMMANDS.append(Command(name, run_and_show, run.__doc__ or "", example, options, _SECTIONS[-1]))
         return run
 
     return register
@@ -189,14 +192,10 @@ def _opening_command(
             with opener(args) as opened:  # what is printed may be read while it is open
                 return show(run(opened, args), as_json=args.json)
 
-        _register(name, run_opened, run.__doc__, example, options)
+        COMMANDS.append(Command(name, run_opened, run.__doc__ or "", example, options, _SECTIONS[-1]))
         return run
 
     return register
-
-
-def _register(name: str, run: Callable[[Namespace], int], help: str | None, example: str, options: str) -> None:
-    COMMANDS.append(Command(name, run, help or "", example, options, _SECTIONS[-1]))
 
 
 def provided_options(args: Namespace, of: str | Callable[..., Any], *without: str) -> dict[str, Any]:

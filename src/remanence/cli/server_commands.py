@@ -12,8 +12,7 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import remanence
-from remanence.cli.locations import load_extractor, memory_location, open_options, open_space
+from remanence.cli.locations import memory_location, open_options, open_space, open_with
 from remanence.cli.output import Lines, Result
 from remanence.cli.parser import command, group, provided_options, section
 from remanence.errors import InvalidInput, MissingExtra
@@ -127,7 +126,7 @@ def serve(args: Namespace) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtra(f'the server needs {error.name!r}. Run: pip install "remanence[server]"') from error
     options = open_options(args)
-    space = remanence.open(**options | {"extractor": load_extractor(args.extractor)}, worker=False)
+    space = open_with(options)
     location = space.admin.location
 
     def started(port: int) -> None:

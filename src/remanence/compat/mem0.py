@@ -21,6 +21,7 @@ from remanence.compat.mem0_config import open_options
 from remanence.compat.mem0_filters import FilterParts, result_count, split_filters
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import HistoryEvent
+from remanence.index.engine.in_thread import ClosedAtEnd
 from remanence.schema import UTC
 from remanence.schema import Memory as StoredMemory
 from remanence.space.opening import open as open_space
@@ -46,7 +47,7 @@ class _Found:
     memory: StoredMemory
 
 
-class Memory:
+class Memory(ClosedAtEnd):
     """Memories of users, agents and runs, as mem0 has them.
 
     Args:
@@ -329,12 +330,6 @@ class Memory:
         if self._is_own:
             self.space.close()
 
-    def __enter__(self) -> Memory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _space_of(self, ids: Mapping[str, str]) -> Space:
         path = [part for name, level in _LEVELS.items() if name in ids for part in (level, ids[name])]
         return self.space.child(*path)
@@ -380,7 +375,7 @@ def _async(method: Callable[Concatenate[Memory, P], T]) -> Callable[..., Any]:
     return run
 
 
-class AsyncMemory:
+class AsyncMemory(ClosedAtEnd):
     """`Memory` for asyncio: the same methods, each in a worker thread."""
 
     def __init__(self, config: Mapping[str, Any] | None = None, *, space: Space | None = None, **options: Any) -> None:
@@ -404,12 +399,6 @@ class AsyncMemory:
     def close(self) -> None:
         """Close the space, if this memory opened it."""
         self.memory.close()
-
-    async def __aenter__(self) -> AsyncMemory:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
 
 
 def _ids(**given: object) -> dict[str, object]:

@@ -100,6 +100,7 @@ class Receipt(CheckedOptions):
         own_vector: Whether the caller gave the question's embedding; a replay needs it again.
         archive: Whether archived memories were searched too.
         vault: Whether the notes of the vault were searched too.
+        prompt: Whether the recall was made by `for_prompt`.
     """
 
     space: str
@@ -110,6 +111,7 @@ class Receipt(CheckedOptions):
     own_vector: bool = False
     archive: bool = False
     vault: bool = False
+    prompt: bool = False
 
     @property
     def id(self) -> str:
@@ -135,7 +137,7 @@ class Receipt(CheckedOptions):
             value = getattr(self, field.name)
             if value != field.default:
                 record[_STORED_NAMES.get(field.name, field.name)] = _to_json(value)
-        return record | {name: True for name in ("own_vector", "archive", "vault") if getattr(self, name)}
+        return record | {name: True for name in _FLAGS if getattr(self, name)}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Receipt:
@@ -164,6 +166,7 @@ class Receipt(CheckedOptions):
             ) from None
 
 
+_FLAGS = ("own_vector", "archive", "vault", "prompt")
 _STORED_NAMES = {"informative_only": "telling"}
 """The names of options in ledgers, where they differ."""
 _KINDS = get_type_hints(CheckedOptions)

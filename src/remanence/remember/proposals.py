@@ -7,7 +7,7 @@ cannot make its name, and no token opens it. A decision is a new version of the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -16,14 +16,16 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.index.engine import inputs
 from remanence.index.engine.identity import key_identity
 from remanence.remember.add_options import parse_draft
-from remanence.remember.append import append
+from remanence.remember.append import ExtraEvents, append
 from remanence.remember.prepare import prepare
 from remanence.remember.revise import append_revisions, latest_versions
 from remanence.schema import SELF, Memory
 from remanence.text.text import text_hash
 
 if TYPE_CHECKING:
+    from remanence.events import Event
     from remanence.index.engine.engine import Engine
+    from remanence.index.index import Index
 
 ProposalStatus = Literal["open", "approved", "rejected"]
 STATUSES: tuple[ProposalStatus, ...] = get_args(ProposalStatus)
@@ -105,31 +107,33 @@ def list_proposals(engine: Engine, space: str, status: str | None) -> list[Propo
 
 
 def approve(engine: Engine, space: str, proposal_id: str, by: str | None) -> Memory:
-    """Store what was proposed as a memory of the space, with its origin."""
-    proposal, memory = _open_proposal(engine, space, proposal_id)
-    origin = {"space": proposal.space, "memory": proposal.memory, "proposed_by": proposal.by, "approved_by": by}
+    """Store what was proposed as a memory of the space, with its origin.
+
+    The decision is written first, so that of two at the same time one counts. If the process ends before the memory is
+    stored, approving again stores it.
+    """
+    proposal = _find(engine, space, proposal_id)
+    if proposal.status != "approved" or proposal.approved_as is not None:
+        proposal = _decide(engine, space, proposal_id, status="approved", decided_by=by)
+    [(_, memory)] = latest_versions(engine, proposals_space(space), [proposal_id])
+    origin = {"space": proposal.space, "memory": proposal.memory, "proposed_by": proposal.by}
     fields = {
-        "text": memory.text,
-        "kind": memory.kind,
-        "valid_from": memory.valid.start,
-        "valid_until": memory.valid.end,
-        "importance": memory.importance,
-        "tags": memory.tags,
-        "observed_by": memory.observed_by,
-        "source": memory.source,
+        **{name: getattr(memory, name) for name in ("text", "kind", "importance", "tags", "observed_by", "source")},
         "trust": memory.trust,
         "expires_at": memory.expires_at,
         "now": memory.told_at,
-        "meta": {_ORIGIN: origin},
+        "valid_from": memory.valid.start,
+        "valid_until": memory.valid.end,
+        "meta": {_ORIGIN: {**origin, "approved_by": proposal.decided_by}},
     }
     [stored] = append(engine, space, [prepare(engine, parse_draft(fields), engine.now())])
-    _decide(engine, space, proposal_id, status="approved", decided_by=by, approved_as=stored.id)
+    _write(engine, space, proposal_id, approved_as=stored.id)
     return stored
 
 
 def reject(engine: Engine, space: str, proposal_id: str, why: str | None, by: str | None) -> Proposal:
     """Record that a proposal does not become a memory, and why."""
-    _open_proposal(engine, space, proposal_id)
+    _find(engine, space, proposal_id)
     return _decide(engine, space, proposal_id, status="rejected", decided_by=by, why=why)
 
 
@@ -141,23 +145,34 @@ def memory_fields(memory: Memory, by: str | None) -> dict[str, Any]:
     return fields | {"observed_by": by if speaker in (None, SELF) else speaker}
 
 
-def _open_proposal(engine: Engine, space: str, proposal_id: str) -> tuple[Proposal, Memory]:
+def _find(engine: Engine, space: str, proposal_id: str) -> Proposal:
     known = {each.id: each for each in list_proposals(engine, space, None)}
     if proposal_id not in known:
         raise NotFound(f"space {space!r} has no proposal {proposal_id!r}. `space.proposals.list()` lists them.")
-    proposal = known[proposal_id]
-    if proposal.status != "open":
-        raise InvalidInput(f"proposal {proposal_id!r} was {proposal.status} already. A new one has to differ in words.")
-    [(_, memory)] = latest_versions(engine, proposals_space(space), [proposal_id])
-    return proposal, memory
+    return known[proposal_id]
 
 
 def _decide(engine: Engine, space: str, proposal_id: str, **decision: str | None) -> Proposal:
+    """Write a decision, if there is none by then: of two at the same time, the second one is refused."""
+
+    def check(index: Index, ids: object) -> Sequence[Event]:
+        last = index.latest_version(proposal_id)
+        if last is not None and (status := last.meta[_META]["status"]) != "open":
+            raise InvalidInput(f"proposal {proposal_id!r} was {status} already. A new one has to differ in words.")
+        return ()
+
+    return _write(engine, space, proposal_id, check, **decision)
+
+
+def _write(
+    engine: Engine, space: str, proposal_id: str, check: ExtraEvents | None = None, **changes: str | None
+) -> Proposal:
+    """Write a version of a proposal with these changes."""
     hidden = proposals_space(space)
     [(version, memory)] = latest_versions(engine, hidden, [proposal_id])
-    about = {**version.meta[_META], **decision}
+    about = {**version.meta[_META], **changes}
     decided = replace(version, meta={_META: about}, told_at=memory.told_at, signature=None)
-    [stored] = append_revisions(engine, hidden, [decided], [proposal_id])
+    [stored] = append_revisions(engine, hidden, [decided], [proposal_id], check)
     return _proposal(stored)
 
 

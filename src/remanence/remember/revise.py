@@ -16,7 +16,7 @@ from remanence.events import Remembered
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.inputs import check_window
 from remanence.remember.add_options import AddOptions, Changes
-from remanence.remember.append import append
+from remanence.remember.append import ExtraEvents, append
 from remanence.remember.prepare import PreparedVersion, redact_draft
 from remanence.schema import Memory, Window
 from remanence.text.temporal import parse_moment
@@ -144,9 +144,16 @@ def _read_again(engine: Engine, version: Remembered, memory: Memory, text: str) 
     return fields
 
 
-def append_revisions(engine: Engine, space: str, versions: Sequence[Remembered], ids: Sequence[str]) -> list[Memory]:
+def append_revisions(
+    engine: Engine,
+    space: str,
+    versions: Sequence[Remembered],
+    ids: Sequence[str],
+    extra_events: ExtraEvents | None = None,
+) -> list[Memory]:
+    """Write these versions, and return the memories with these ids. `extra_events` is that of `append`."""
     now = engine.now()
     prepared = [PreparedVersion(version, now, is_revision=True, has_extracted_names=True) for version in versions]
-    append(engine, space, prepared)
+    append(engine, space, prepared, extra_events=extra_events)
     with engine.open_index(space) as index:
         return index.visible_memories(list(dict.fromkeys(ids)), index.catalog.position)

@@ -10,6 +10,6 @@ pages.py         pages of lists, and where the next one begins
 exceptions.py    exceptions as HTTP answers, and back
 error_wording.py messages of errors without calls of Python
 endpoints/       the operations, decisions of people with their previews, and files that become memories
-hosting/         the tables of a server, access tokens, the spaces that it serves, plans between two requests
+hosting/         the tables of a server, access tokens, the spaces that it serves
 client/          a space on a server, with the methods of a local one
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from remanence.remember.jobs import Job, ShownStatus
 from remanence.schema import Entity, Evidence, Hit, HitUsage, Link, Memory, Relation, TokenUsage, Triple
 from remanence.service.json_forms import FORMS, Form, WrittenAs
 from remanence.service.json_forms import json_form as json_form
+from remanence.space.playground import Exchange
 from remanence.transfer.overview import Stats
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
@@ -113,6 +114,13 @@ FORMS |= {
             for name, kind in _AboutAnyOf.items()
         },
         read=_read_event,
+    ),
+    Exchange: Form(
+        without=("prompt",),
+        more={
+            "block": (str, lambda exchange: exchange.prompt.text),
+            "missing": (Mapping[str, str], lambda exchange: exchange.prompt.missing),
+        },
     ),
     Stats: Form(more={"total": int}),
     ResultTable: Form(types={"rows": Sequence[Sequence[_Cell]]}),

@@ -10,11 +10,12 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, update_wrapper
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Generic, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
+from typing_extensions import TypeVar
 
-from remanence.errors import InvalidInput
+from remanence.errors import InvalidInput, NotFound
 from remanence.service.docstrings import first_paragraph
 from remanence.service.json_forms import DONE, wrapped
 from remanence.service.noun_forms import json_form
@@ -33,6 +34,7 @@ from remanence.space.view import View
 
 Access = Literal["read", "propose", "write", "admin"]
 Method = Callable[..., Any]
+T = TypeVar("T", default=Any)
 OpenSpace = Callable[[str], Space]
 """Opens the space with a full name, or raises an error that does not tell whether there is one."""
 
@@ -56,7 +58,7 @@ space."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Operation:
+class Operation(Generic[T]):
     """One operation. Called with a space, or a view, and arguments, it returns what its function returns.
 
     Attributes:
@@ -75,7 +77,7 @@ class Operation:
         answer: The type of the answer, as `json_form` makes it.
     """
 
-    function: Method
+    function: Callable[..., T]
     name: str
     group: str
     http_method: str
@@ -89,10 +91,10 @@ class Operation:
     returns: Any
     answer: Any
 
-    def __call__(self, space: View, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, space: View, *arguments: Any, **options: Any) -> T:
         return self.function(space, *arguments, **options)
 
-    def run(self, space: Space, request: Request, open_space: OpenSpace | None = None) -> Any:
+    def run(self, space: Space, request: Request, open_space: OpenSpace | None = None) -> T:
         """What a request asks for. `open_space` opens another space that it names, if the caller may do this there."""
         as_of = request.as_of if isinstance(request, ReadRequest) else None
         arguments = request.provided_fields("as_of")
@@ -132,7 +134,7 @@ def operation(
     tools: str = "",
     opens: str = "",
     **limits: Any,
-) -> Callable[[Method], Operation]:
+) -> Callable[[Callable[..., T]], Operation[T]]:
     """Declare a function as an operation. Its first parameter is the space, or a `View` if it can be asked of the past.
 
     Args:
@@ -150,12 +152,12 @@ def operation(
         limits: Types of parameters that allow less than the function.
     """
 
-    def declare(function: Method) -> Operation:
+    def declare(function: Callable[..., T]) -> Operation[T]:
         first = next(iter(inspect.signature(function).parameters))
         types = types_of(function, [first, "return"])
         bases: list[type[Request]] = [ReadRequest] if types[first] is View else []
         bases += [] if options is None else [request_of(options, described_by=method)]
-        declared = Operation(
+        declared: Operation[T] = Operation(
             function=function,
             name=function.__name__,
             group=function.__module__.rpartition(".")[2].removesuffix("_operations"),
@@ -181,8 +183,15 @@ def operation(
 
 
 def method_operation(
-    http_method: str, path: str, method: Method, access: Access = "read", *, name: str = "", **options: Any
-) -> Operation:
+    http_method: str,
+    path: str,
+    method: Callable[..., T],
+    access: Access = "read",
+    *,
+    name: str = "",
+    missing: str = "",
+    **options: Any,
+) -> Operation[T]:
     """Declare a method of `Space`, or of a facet of it, as an operation. Its first paragraph says what it does.
 
     Args:
@@ -191,17 +200,22 @@ def method_operation(
         method: The method.
         access: What a token has to allow.
         name: The name of the operation; by default that of the method.
+        missing: What `NotFound` says where the method returns None, with the arguments in braces.
         options: What else `operation` takes.
     """
     group, facet, past = _place_of(method)
 
-    def run(view: View, *arguments: Any, **given: Any) -> Any:
-        owner = getattr(view, facet) if facet else view
-        return getattr(owner, method.__name__)(*arguments, **given)
+    def run(view: View, *arguments: Any, **given: Any) -> T:
+        found: T = getattr(getattr(view, facet) if facet else view, method.__name__)(*arguments, **given)
+        if found is None and missing:
+            raise NotFound(missing.format(space=view.name, **given))
+        return found
 
     update_wrapper(run, method)
     run.__name__, run.__module__ = name or method.__name__, f"{group}_operations"
     run.__annotations__ = {**method.__annotations__, "self": View if past else Space}
+    if missing:
+        run.__annotations__["return"] = method.__annotations__["return"].removesuffix(" | None")
     return operation(http_method, path, access, method=method, **options)(run)
 
 

@@ -21,7 +21,7 @@ from remanence.index.engine.row_filter import RecallOptions
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, ExpectedAnswer, RecallFunction, check_settings, evaluate_settings
 from remanence.recall.receipts import RecallRequest, RecordedRecall, recorded_recalls
-from remanence.space.other_settings import clear_readings, default_settings, engine_under
+from remanence.space.other_settings import default_settings, engine_under, warmed_up
 from remanence.space.recall_request import answer_request, checked_request
 from remanence.text.text import pluralize, truncate
 
@@ -101,9 +101,7 @@ def back_test(
             recall = _ask_again(changed, space, own["recorded"], others, is_copy=changed.ledger is not engine.ledger)
             return recall if max_tokens is None else recall.fit(max_tokens)
 
-        ask(asked[0].question, asked[0].options)  # the first question may have to load a model
-        clear_readings(changed)
-        return ask
+        return warmed_up(changed, ask, asked[0])
 
     depths = {"first": 1, "found": inputs.MAX_LIMIT}
     with copies:

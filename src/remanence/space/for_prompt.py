@@ -99,8 +99,8 @@ class PromptMemories:
         return self.text
 
 
-def recall_for_prompt(
-    view: SupportsRecall,
+def for_prompt(
+    self: SupportsRecall,
     message: str,
     *,
     turns: Sequence[Mapping[str, str]] = (),
@@ -113,36 +113,45 @@ def recall_for_prompt(
     keep: Keep = "all",
     record: bool = False,
 ) -> PromptMemories:
-    """Recall for a chat message what helps to answer it, as a block for the prompt.
+    """What helps to answer a chat message, as a block for its prompt; empty for a message that needs no memory.
+
+    Put the block next to the message and not into the system prompt: what comes before it then stays the same from
+    call to call, so that the provider's prompt cache holds. `briefing()` is for the start of the prompt.
 
     Args:
-        view: The space, or a view of one.
         message: The user's message.
         turns: The turns before it in the prompt, oldest first, as dicts with `role` and `content`. They say what the
-            message refers to, and are not recalled themselves.
-        limit: How many memories to quote at most.
+            message refers to, and are not quoted again.
+        limit: How many memories to quote at most. "What do you know about me?" brings the profile, and "What did I do
+            in May?" all of May, as far as `max_tokens` goes.
         max_tokens: The token budget of the block; None for no limit. If memories help and none fits, that is logged.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
         min_score: Quote what has at least this score, whether or not it seems to help.
         kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Only memories with all of these tags.
-        keep: Which turns to quote, where all of them are stored; the values are those of `is_kept`.
-        record: Whether to record what is quoted (`space.audit.record`), so that `audit.recorded` lists it.
+        keep: Which turns to quote, if all of them are stored: "all", "user", "facts" (those in which `analyze_message`
+            finds something worth storing), or a function of role and text.
+        record: Whether to record what is quoted, so that `audit.recorded` and the inspector list it. A profile or a
+            whole month, which nothing was searched for, is not recorded.
+
+    Returns:
+        The block as `text`, the `hits` that it quotes, and `skip_reason` if it is empty for any reason other than that
+        no memory helps.
 
     Example:
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     _ = space.add("My sister Ana is allergic to shellfish.")
+        ...     _ = space.add("My sister Ana is allergic to shellfish.", now="2026-05-04")
         ...     turns = [{"role": "user", "content": "Let's plan a dinner for my sister Ana."}]
-        ...     found = recall_for_prompt(space, "What should she avoid?", turns=turns)
-        ...     [hit.memory.text for hit in found.hits], recall_for_prompt(space, "Thanks!").skip_reason
-        (['My sister Ana is allergic to shellfish.'], 'it is blank or only a greeting')
+        ...     found = space.for_prompt("What should she avoid?", turns=turns)
+        ...     found.text.splitlines()[2], space.for_prompt("Thanks!").skip_reason
+        ('{"noted": "2026-05-04", "text": "My sister Ana is allergic to shellfish."}', 'it is blank or only a greeting')
     """
     if max_tokens == 0:
         return PromptMemories(skip_reason="max_tokens is 0")
-    asked, now = message.strip()[:MAX_MESSAGE_LENGTH], view._now()
+    asked, now = message.strip()[:MAX_MESSAGE_LENGTH], self._now()
     before = [turn for turn in turns if turn.get("content", "").strip()]
-    overview, position = recall_overview(view, asked, [turn["content"] for turn in before], now, max_tokens)
+    overview, position = recall_overview(self, asked, [turn["content"] for turn in before], now, max_tokens)
     wanted = [hit for hit in overview if _passes(hit.memory, kinds, tags) and _may_quote(hit.memory, keep)]
     if block := frame(wanted, max_tokens=max_tokens, count_tokens=count_tokens, today=now):
         return PromptMemories(block, tuple(quoted_hits(block, wanted)), position)
@@ -151,7 +160,7 @@ def recall_for_prompt(
         return PromptMemories(skip_reason=reason)
     recent = before[-CONTEXT_TURNS:]
     in_prompt = [asked, *(turn["content"] for turn in before)]
-    recall = view.recall(
+    recall = self.recall(
         asked,
         limit=limit + _SPARE_HITS,
         context=recent,
@@ -191,7 +200,8 @@ def recall_for_prompt(
         log.warning("nothing is quoted in the prompt: %s", reason)
     hits = keep_those(quoted_hits(block, hits), "it does not fit into the token budget")
     if record:
-        _record(view, replace(recall, hits=tuple(hits)))
+        receipt = None if recall.receipt is None else replace(recall.receipt, prompt=True)
+        _record(self, replace(recall, hits=tuple(hits), receipt=receipt))
     others = tuple(LeftOut(hit, reasons[id(hit)]) for hit in recall if id(hit) in reasons)
     return PromptMemories(block, tuple(hits), recall.position, recall.missing, reason, others)
 
@@ -201,10 +211,10 @@ def repeat_for_prompt(view: SupportsRecall, receipt: Receipt) -> PromptMemories 
 
     The token budget is not in a receipt: it is the default one.
     """
-    if not (receipt.informative_only and receipt.question in (receipt.exclude_texts or ())):
+    if not receipt.prompt:
         return None
     said = [text.partition(": ") for text in receipt.context]
-    return recall_for_prompt(
+    return for_prompt(
         view,
         receipt.question,
         turns=[{"role": role, "content": content} for role, _, content in said],

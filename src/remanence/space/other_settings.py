@@ -15,6 +15,7 @@ from remanence.ledger.locks import ThreadLocks
 from remanence.models.embedders import resolve_embedder
 from remanence.models.readers import SmallReader, resolve_reader
 from remanence.models.time_limit import DEFAULT_TIMEOUT
+from remanence.recall.evaluation import ExpectedAnswer, RecallFunction
 from remanence.transfer.export_file import export
 from remanence.transfer.import_file import Importer
 
@@ -24,7 +25,7 @@ def engine_under(
 ) -> tuple[Engine, dict[str, Any]]:
     """The engine of a space with the reader and the embedder of a setting, and the options that are left.
 
-    Copies in memory are closed with `copies`. Call `clear_readings` before time is measured.
+    Copies in memory are closed with `copies`.
     """
     others = dict(setting)
     if "embedder" in others:
@@ -35,18 +36,21 @@ def engine_under(
     return engine, others
 
 
-def clear_readings(engine: Engine) -> None:
-    """Forget what the reader has read: readings cached for an earlier setting would take no time."""
-    if isinstance(engine.reader, SmallReader):
-        engine.reader.clear()
-
-
 def default_settings(engine: Engine) -> dict[str, Mapping[str, Any]]:
     """The usual options, and the same without the reader and without each signal."""
     signals = engine.signal_names
     without = {f"without {name}": {"signals": [signal for signal in signals if signal != name]} for name in signals}
     no_reader = {} if engine.reader is None else {"without the reader": {"reader": None}}
     return {"usual": {}, **no_reader, **without}
+
+
+def warmed_up(engine: Engine, ask: RecallFunction, first: ExpectedAnswer) -> RecallFunction:
+    """The function after its first question, which may have to load a model. What the reader has read is forgotten:
+    readings cached for an earlier setting would take no time."""
+    ask(first.question, first.options)
+    if isinstance(engine.reader, SmallReader):
+        engine.reader.clear()
+    return ask
 
 
 def _copy_with_embedder(original: Engine, space: str, embedder: Any) -> Engine:

@@ -57,6 +57,7 @@ class Exchange:
         answer: The answer of the language model; None without one, or if it failed.
         problem: Why a language model gave no answer.
         model_prompt: The whole prompt that the language model was given; "" without a model.
+        model: The name of the language model of the space, if there is one.
     """
 
     message: str
@@ -69,6 +70,7 @@ class Exchange:
     answer: str | None = None
     problem: str = ""
     model_prompt: str = ""
+    model: str | None = None
 
 
 def exchange(
@@ -109,9 +111,9 @@ def exchange(
         raise InvalidInput(f"message={message!r} is blank. Type something.")
     prompt = view.for_prompt(message, turns=turns, **options)
     analysis = analyze_message(message)
-    model = chat_model(view) if answer else None
+    model = chat_model(view)
     text, problem, model_prompt = None, "", ""
-    if model is not None:
+    if model is not None and answer:
         model_prompt = _model_prompt(view, message, turns, prompt)
         reply = model.ask(model_prompt)
         text, problem = (reply.text.strip() or None, reply.problem or "")
@@ -136,6 +138,7 @@ def exchange(
         text,
         problem,
         model_prompt,
+        None if model is None else model.name,
     )
 
 

@@ -39,8 +39,6 @@ class MemoryRemoval(View):
         """
         self.forget_many([id], why, with_related=with_related)
 
-    aforget = in_thread(forget)
-
     def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
         """Hide these memories in one transaction.
 
@@ -65,8 +63,6 @@ class MemoryRemoval(View):
         checked, reason = inputs.check_memory_ids(ids), inputs.check_reason(why)
         return forgetting.forget_many(self._engine, self.name, checked, reason, with_related=with_related)
 
-    aforget_many = in_thread(forget_many)
-
     def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
         """Bring back a memory that was forgotten or archived. A visible memory stays as it is.
 
@@ -87,8 +83,6 @@ class MemoryRemoval(View):
             1
         """
         forgetting.unforget(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
-
-    aunforget = in_thread(unforget)
 
     def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
         """Remove the text of a memory for good, from the past and from every file.
@@ -116,8 +110,6 @@ class MemoryRemoval(View):
         """
         return self.erase_many([id], with_related=with_related)
 
-    aerase = in_thread(erase)
-
     def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
         """Erase these memories in one transaction, as `erase` does one.
 
@@ -141,8 +133,6 @@ class MemoryRemoval(View):
         engine, checked = self._engine, inputs.check_memory_ids(ids)
         erase = partial(forgetting.erase, engine, ids=checked, with_related=with_related)
         return certify(engine, self.name, [self.name], erase)
-
-    aerase_many = in_thread(erase_many)
 
     def erase_about(self, subject: str | Entity, *, dry_run: bool = False, children: bool = False) -> SubjectErasure:
         """Erase everything about a person or a thing: what names it, by any of its names, what it said, the facts found
@@ -178,8 +168,6 @@ class MemoryRemoval(View):
         left_out = 0 if children else sum("%" not in each.removeprefix(self.name) for each in below)
         return erase_about(self._engine, self.name, name.strip(), names, dry_run=dry_run, left_out=left_out)
 
-    aerase_about = in_thread(erase_about)
-
     def erase_space(self) -> ErasureCertificate:
         """Erase everything in this space and in the spaces below it, such as the windows and stores of adapters.
 
@@ -202,4 +190,10 @@ class MemoryRemoval(View):
         erase = partial(forgetting.erase_space, self._engine)
         return certify(self._engine, self.name, deepest_first, erase, rewrite=True)
 
+    aforget = in_thread(forget)
+    aforget_many = in_thread(forget_many)
+    aunforget = in_thread(unforget)
+    aerase = in_thread(erase)
+    aerase_many = in_thread(erase_many)
+    aerase_about = in_thread(erase_about)
     aerase_space = in_thread(erase_space)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
@@ -53,7 +52,6 @@ class MemoryRevision(MemoryRemoval):
 
         Raises:
             NotFound: One of them is not in this space, or is hidden. None is changed then.
-            InvalidInput: A value is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -63,22 +61,8 @@ class MemoryRevision(MemoryRemoval):
             ...     space.get(tea).text, space.get(tea).tags, [memory.text for memory in space.revert(tea)]
             ('Alice drinks green tea.', ('food',), ['Alice drinks gren tea.'])
         """
-        fields: dict[str, Any] = {
-            "text": text,
-            "kind": kind,
-            "valid_from": valid_from,
-            "valid_until": valid_until,
-            "importance": importance,
-            "strength": strength,
-            "expires_at": expires_at,
-            "tags": tags,
-            "add_tags": add_tags,
-            "remove_tags": remove_tags,
-        }
-        changes = parse_changes(fields)
+        changes = parse_changes(inputs.arguments(locals(), "ids"))
         return revising.revise(self._engine, self.name, inputs.check_one_or_more_ids(ids), changes)
-
-    arevise = in_thread(revise)
 
     def end(self, ids: str | Memory | Iterable[str | Memory], since: Moment | None = None) -> list[Memory]:
         """Say that memories are no longer true. Questions about the time before still find them.
@@ -106,8 +90,6 @@ class MemoryRevision(MemoryRemoval):
         moment = now if since is None else parse_moment(since, now, argument="since")
         return revising.end(self._engine, self.name, inputs.check_one_or_more_ids(ids), moment)
 
-    aend = in_thread(end)
-
     def revert(self, ids: str | Memory | Iterable[str | Memory]) -> list[Memory]:
         """Give memories the version before their last one again. Doing it twice changes nothing.
 
@@ -123,4 +105,6 @@ class MemoryRevision(MemoryRemoval):
         """
         return revising.revert(self._engine, self.name, inputs.check_one_or_more_ids(ids))
 
+    arevise = in_thread(revise)
+    aend = in_thread(end)
     arevert = in_thread(revert)

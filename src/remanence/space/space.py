@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.engine.rebuilding import rebuild
 from remanence.remember import remember as remembering
@@ -31,8 +31,6 @@ from remanence.space.revision import MemoryRevision
 from remanence.text.temporal import parse_moment
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Unpack
 
     from remanence.ports import Progress
@@ -49,29 +47,13 @@ class RememberOptions(TypedDict, total=False):
     progress: bool | Progress
 
 
-class Space(MemoryRevision):
+class Space(ClosedAtEnd, MemoryRevision):
     """A space as it is now: everything that a `View` has, and writing."""
 
     def __init__(self, engine: Engine, name: str, *, worker: Worker | None = None, root: bool = False) -> None:
         super().__init__(engine, name)
         self._worker = worker
         self._root = root
-
-    def __enter__(self) -> Space:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Space:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     def add(
         self,
@@ -136,33 +118,10 @@ class Space(MemoryRevision):
             ...     [mention.name for mention in memory.mentions], str(memory.valid)
             (['Alice', 'Lisbon'], '2026-05-03')
         """
-        draft = parse_draft(
-            {
-                "text": text,
-                "key": key,
-                "kind": kind,
-                "valid_from": valid_from,
-                "valid_until": valid_until,
-                "importance": importance,
-                "confidence": confidence,
-                "tags": tags,
-                "source": source,
-                "observed_by": observed_by,
-                "expires_at": expires_at,
-                "entities": entities,
-                "triples": triples,
-                "meta": meta,
-                "now": now,
-                "passages": passages,
-                "strength": strength,
-                "trust": trust,
-            }
-        )
+        draft = parse_draft(inputs.arguments(locals()))
         with self._engine.use_date_order_of(self.name, _texts_with_times([draft])):
             prepared = prepare(self._engine, draft, self._engine.now())
         return append(self._engine, self.name, [prepared])[0]
-
-    aadd = in_thread(add)
 
     def add_many(
         self, rows: Iterable[str | Mapping[str, Any]], *, wait: bool = True, progress: bool | Progress = False
@@ -198,8 +157,6 @@ class Space(MemoryRevision):
             raise InvalidInput(f"row {len(drafts) + 1}: {error}") from None
         with engine.use_date_order_of(self.name, _texts_with_times(drafts)), show as report_progress:
             return store_drafts(engine, self.name, drafts, now, report_progress, not wait)
-
-    aadd_many = in_thread(add_many)
 
     def add_turns(
         self,
@@ -238,8 +195,6 @@ class Space(MemoryRevision):
         checked = [parse_turn(turn, row=number) for number, turn in rows]
         with self._engine.use_date_order_of(self.name, [turn.content for turn in checked]), show as shown:
             return store_turns(self._engine, self.name, checked, at, shown, not wait)
-
-    aadd_turns = in_thread(add_turns)
 
     @overload
     def remember(
@@ -321,21 +276,11 @@ class Space(MemoryRevision):
     async def aremember(
         self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]
     ) -> Job: ...
-    async def aremember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: bool | Literal["quiet"] = True,
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
-    ) -> list[Memory] | Job:
+    async def aremember(self, text_or_turns: Any, *, wait: Any = True, **options: Unpack[RememberOptions]) -> Any:
         """`remember` in a worker thread, for use with asyncio. It has the same parameters."""
         import asyncio  # here, as it takes long to load and most programs do not use it
 
-        run = partial(self.remember, text_or_turns, now=now, source=source, observed_by=observed_by, progress=progress)
-        return await asyncio.to_thread(run, wait=wait)
+        return await asyncio.to_thread(partial(self.remember, text_or_turns, wait=wait, **options))
 
     def touch(
         self, ids: str | Memory | Sequence[str | Memory], *, boost: bool = False, context_tags: str | Sequence[str] = ()
@@ -365,8 +310,6 @@ class Space(MemoryRevision):
 
         checked_ids, context = inputs.check_one_or_more_ids(ids), inputs.check_tags(context_tags) or ()
         return decay.touch(self._engine, self.name, checked_ids, self.upkeep.settings, context=context, boost=boost)
-
-    atouch = in_thread(touch)
 
     def child(self, *path: str) -> Space:
         """The space below this one with these names. Neither sees the other's memories.
@@ -405,8 +348,6 @@ class Space(MemoryRevision):
         """
         return self.admin._listed_space_names()
 
-    aspaces = in_thread(spaces)
-
     def verify(self) -> VerificationReport:
         """Read the whole ledger and check every digest, and every signature of this space; count its entries.
 
@@ -420,8 +361,6 @@ class Space(MemoryRevision):
         entries, digest = self._engine.ledger.verify(self.name)
         return VerificationReport(entries, digest.hex(), self._engine.signatures.check(self.name))
 
-    averify = in_thread(verify)
-
     def rebuild(self, *, progress: bool | Progress = False) -> None:
         """Delete the indexes of this space and build them from the ledger. Answers stay the same.
 
@@ -430,8 +369,6 @@ class Space(MemoryRevision):
         """
         with progress_bar(progress, "embedding") as report_progress:
             rebuild(self._engine, self.name, report_progress)
-
-    arebuild = in_thread(rebuild)
 
     def close(self) -> None:
         """Save the indexes and release every file. `with remanence.open(...)` does this at its end.
@@ -442,8 +379,6 @@ class Space(MemoryRevision):
             if self._worker is not None and not self._opened.was_forked:
                 self._worker.stop()
             self._opened.close()
-
-    aclose = in_thread(close)
 
     @property
     def entities(self) -> Entities:
@@ -486,6 +421,14 @@ class Space(MemoryRevision):
         from remanence.space.facets.upkeep_facet import Upkeep  # some twenty modules that most programs never need
 
         return self._facet(Upkeep)
+
+    aadd = in_thread(add)
+    aadd_many = in_thread(add_many)
+    aadd_turns = in_thread(add_turns)
+    atouch = in_thread(touch)
+    aspaces = in_thread(spaces)
+    averify = in_thread(verify)
+    arebuild = in_thread(rebuild)
 
     def _at(self, now: Moment | None) -> datetime:
         return self._engine.now() if now is None else parse_moment(now, self._engine.now(), argument="now")

@@ -22,7 +22,7 @@ from remanence.recall.question import CONTEXT_TURNS, parse_question
 from remanence.recall.reading import MAX_READ_HITS, check_deadline, check_reader_name, reader_for
 from remanence.recall.union import join_recalls, read_union
 from remanence.schema import Window
-from remanence.space.for_prompt import PromptMemories, recall_for_prompt
+from remanence.space.for_prompt import for_prompt as recall_for_prompt
 from remanence.space.protocols import is_view
 from remanence.text.temporal import parse_moment, parse_window
 
@@ -138,26 +138,7 @@ class Union:
         hits = [hit for hit in joined[:limit] if min_score is None or hit.score >= min_score]
         return replace(joined, hits=tuple(hits), missing={**missing, **joined.missing})
 
-    arecall = in_thread(recall)
-
-    def for_prompt(self, /, message: str, **options: Any) -> PromptMemories:
-        """What helps to answer a chat message, of all spaces, as a block for its prompt.
-
-        Each quoted line names its space. "What do you know about me?" brings the profile of the first space.
-
-        Args:
-            message: The user's message.
-            **options: The options of `Space.for_prompt`, except `record`: a union cannot be written to.
-
-        Returns:
-            The block as `text`, and the `hits` that it quotes.
-
-        Raises:
-            InvalidInput: An argument is not valid; the message names it.
-        """
-        return recall_for_prompt(self, message, **options)
-
-    afor_prompt = in_thread(for_prompt)
+    for_prompt = recall_for_prompt  # each quoted line names its space
 
     def as_of(self, moment: Moment) -> Union:
         """These spaces as they were known at `moment`.
@@ -180,6 +161,9 @@ class Union:
     def get_many(self) -> Callable[..., Any]:
         """`get_many` of the first space."""
         return self._first.get_many
+
+    arecall = in_thread(recall)
+    afor_prompt = in_thread(for_prompt)
 
     @property
     def _first(self) -> View:

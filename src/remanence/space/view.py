@@ -136,9 +136,6 @@ class View(PromptView):
         Returns:
             A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
 
-        Raises:
-            InvalidInput: An argument is not valid; the message names it.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -146,34 +143,7 @@ class View(PromptView):
             ...     space.recall("What does Alice drink?", meta={"page": {"$gte": 3}})[0].memory.text
             'Alice drinks green tea.'
         """
-        options = RecallOptions(
-            limit=limit,
-            during=during,
-            history=history,
-            kinds=kinds,
-            tags=tags,
-            source=source,
-            speaker=speaker,
-            conversation=conversation,
-            meta=meta,
-            informative_only=informative_only,
-            exclude_texts=exclude_texts,
-            since=since,
-            min_score=min_score,
-            context=context,
-            min_trust=min_trust,
-            without=without,
-            now=now,
-            include=include,
-            signals=signals,
-            weights=weights,
-            vector=vector,
-            reader=reader,
-            deadline=deadline,
-        )
-        return self._recall_with(query, options)
-
-    arecall = in_thread(recall)
+        return self._recall_with(query, RecallOptions(**inputs.arguments(locals(), "query")))
 
     def _recall_with(self, query: str, options: RecallOptions) -> Recall:
         max_hits, request, include = checked_request(self._engine, self.name, query, options, self._now())
@@ -220,9 +190,6 @@ class View(PromptView):
         Returns:
             The memories as hits, the highest decay score first.
 
-        Raises:
-            InvalidInput: A filter is not valid; the message names it.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -230,19 +197,8 @@ class View(PromptView):
             ...     [hit.memory.text for hit in space.recent()]
             ['Bob rows.', 'Alice drinks tea.']
         """
-        return self.recall(
-            limit=limit,
-            history=history,
-            kinds=kinds,
-            tags=tags,
-            source=source,
-            speaker=speaker,
-            conversation=conversation,
-            meta=meta,
-            since=_FIRST_DAY if since is None else since,
-        )
-
-    arecent = in_thread(recent)
+        options = inputs.arguments(locals())
+        return self.recall(**options | {"since": _FIRST_DAY if since is None else since})
 
     def get(self, id: str | Memory) -> Memory | None:
         """The memory with this id, in the version that this view knows.
@@ -256,8 +212,6 @@ class View(PromptView):
         memory_id = inputs.check_memory_id(id)
         with self._engine.open_index(self.name) as index:
             return next(iter(index.visible_memories([memory_id], self._position(index))), None)
-
-    aget = in_thread(get)
 
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
         """These memories with their relations, links and use, in the order given, each once.
@@ -281,8 +235,6 @@ class View(PromptView):
         found = self._read_overview(lambda overview: overview.get_many(memory_ids))
         return with_usage(self._engine, self.name, found, self._position, self._now())
 
-    aget_many = in_thread(get_many)
-
     def find(self, key: str) -> Memory | None:
         """The memory with this key, in the version that this view knows.
 
@@ -304,8 +256,6 @@ class View(PromptView):
             number = index.catalog.find_by_identity(identity)
             ids = [] if number is None else [index.catalog.ids[number]]
             return next(iter(index.visible_memories(ids, self._position(index))), None)
-
-    afind = in_thread(find)
 
     def memories(
         self,
@@ -335,9 +285,6 @@ class View(PromptView):
         Returns:
             The memories, read while you iterate; `to_df()` is a data frame.
 
-        Raises:
-            InvalidInput: There is no such status, or a filter is not valid.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -352,8 +299,6 @@ class View(PromptView):
         )
         return Memories(self._iterate(status, row_filter(options, self._now())))
 
-    amemories = iterate_in_thread(memories)
-
     def count(self) -> int:
         """Count the memories that are neither archived nor forgotten: those that `memories()` lists.
 
@@ -362,8 +307,6 @@ class View(PromptView):
         """
         with self._engine.open_index(self.name) as index:
             return len(index.current_rows(self._position(index)))
-
-    acount = in_thread(count)
 
     def evaluate(
         self,
@@ -414,8 +357,6 @@ class View(PromptView):
         with inputs.progress_bar(progress, "asking") as shown:
             return back_test(self._engine, self.name, head, since, settings, most, shown)
 
-    aevaluate = in_thread(evaluate)
-
     def as_of(self, moment: Moment) -> View:
         """This space as it was known at `moment`, read-only.
 
@@ -426,9 +367,6 @@ class View(PromptView):
 
         Returns:
             A view, which has no methods that write.
-
-        Raises:
-            InvalidInput: `moment` cannot be read as a time.
 
         Example:
             >>> import remanence
@@ -464,6 +402,15 @@ class View(PromptView):
     def admin(self) -> AdminView:
         """This space in numbers."""
         return self._facet(AdminView)
+
+    arecall = in_thread(recall)
+    arecent = in_thread(recent)
+    aget = in_thread(get)
+    aget_many = in_thread(get_many)
+    afind = in_thread(find)
+    amemories = iterate_in_thread(memories)
+    acount = in_thread(count)
+    aevaluate = in_thread(evaluate)
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """The vectors of texts, or of questions, by the embedder of this space."""

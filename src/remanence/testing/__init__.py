@@ -24,70 +24,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from remanence.testing.comparison import evaluate
-    from remanence.testing.fakes import FakeClock, HashingEmbedder, HungModel, ScriptedModel
-    from remanence.testing.ledger_contract import LedgerContract
-    from remanence.testing.port_contracts import (
-        ClockContract,
-        EmbedderContract,
-        ExtractorContract,
-        FactExtractorContract,
-        LocksContract,
-        MergingExtractorContract,
-        ModelExtractorContract,
-        ReaderContract,
-        SignalContract,
-        SummarizingExtractorContract,
-        VectorStoresContract,
-    )
-    from remanence.testing.vector_store_contract import SharedVectorStoreContract, VectorStoreContract
+    from remanence.testing.comparison import evaluate as evaluate
+    from remanence.testing.fakes import FakeClock as FakeClock
+    from remanence.testing.fakes import HashingEmbedder as HashingEmbedder
+    from remanence.testing.fakes import HungModel as HungModel
+    from remanence.testing.fakes import ScriptedModel as ScriptedModel
+    from remanence.testing.ledger_contract import LedgerContract as LedgerContract
+    from remanence.testing.port_contracts import ClockContract as ClockContract
+    from remanence.testing.port_contracts import EmbedderContract as EmbedderContract
+    from remanence.testing.port_contracts import ExtractorContract as ExtractorContract
+    from remanence.testing.port_contracts import FactExtractorContract as FactExtractorContract
+    from remanence.testing.port_contracts import LocksContract as LocksContract
+    from remanence.testing.port_contracts import MergingExtractorContract as MergingExtractorContract
+    from remanence.testing.port_contracts import ModelExtractorContract as ModelExtractorContract
+    from remanence.testing.port_contracts import ReaderContract as ReaderContract
+    from remanence.testing.port_contracts import SignalContract as SignalContract
+    from remanence.testing.port_contracts import SummarizingExtractorContract as SummarizingExtractorContract
+    from remanence.testing.port_contracts import VectorStoresContract as VectorStoresContract
+    from remanence.testing.vector_store_contract import SharedVectorStoreContract as SharedVectorStoreContract
+    from remanence.testing.vector_store_contract import VectorStoreContract as VectorStoreContract
 
-_OTHER_MODULES = {
-    "FakeClock": "fakes",
-    "HashingEmbedder": "fakes",
-    "HungModel": "fakes",
-    "LedgerContract": "ledger_contract",
-    "ScriptedModel": "fakes",
-    "SharedVectorStoreContract": "vector_store_contract",
-    "VectorStoreContract": "vector_store_contract",
-    "evaluate": "comparison",
-}
-"""Where the names are that are not in `port_contracts`."""
-
-__all__ = [
-    "ClockContract",
-    "EmbedderContract",
-    "ExtractorContract",
-    "FactExtractorContract",
-    "FakeClock",
-    "HashingEmbedder",
-    "HungModel",
-    "LedgerContract",
-    "LocksContract",
-    "MergingExtractorContract",
-    "ModelExtractorContract",
-    "ReaderContract",
-    "ScriptedModel",
-    "SharedVectorStoreContract",
-    "SignalContract",
-    "SummarizingExtractorContract",
-    "VectorStoreContract",
+_NAMES = {
+    "comparison": "evaluate",
+    "fakes": "FakeClock HashingEmbedder HungModel ScriptedModel",
+    "ledger_contract": "LedgerContract",
+    "port_contracts": "ClockContract EmbedderContract ExtractorContract FactExtractorContract LocksContract "
+    "MergingExtractorContract ModelExtractorContract ReaderContract SignalContract SummarizingExtractorContract "
     "VectorStoresContract",
-    "evaluate",
-]
+    "vector_store_contract": "SharedVectorStoreContract VectorStoreContract",
+}
+_MODULES = {name: f"remanence.testing.{module}" for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        module = f"remanence.testing.{_OTHER_MODULES.get(name, 'port_contracts')}"
-        if name.endswith("Contract") and module not in sys.modules:
-            import pytest
+    if name not in _MODULES:
+        raise AttributeError(f"module 'remanence.testing' has no attribute {name!r}")
+    if name.endswith("Contract") and _MODULES[name] not in sys.modules:
+        import pytest
 
-            # So that a failing contract shows the values that it compared.
-            pytest.register_assert_rewrite(module)
-        return getattr(import_module(module), name)
-    raise AttributeError(f"module 'remanence.testing' has no attribute {name!r}")
+        # So that a failing contract shows the values that it compared.
+        pytest.register_assert_rewrite(_MODULES[name])
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

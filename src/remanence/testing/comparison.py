@@ -14,7 +14,7 @@ from remanence.index.engine.row_filter import RecallOptions
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, RecallFunction, check_settings, evaluate_settings, expected_answers
 from remanence.schema import Memory
-from remanence.space.other_settings import clear_readings, default_settings, engine_under
+from remanence.space.other_settings import default_settings, engine_under, warmed_up
 from remanence.space.view import View
 
 if TYPE_CHECKING:
@@ -81,9 +81,7 @@ def evaluate(
         def ask(question: str, own: Mapping[str, Any]) -> Recall:
             return changed.recall(question, limit=limit, **{**others, **own})
 
-        ask(asked[0].question, asked[0].options)  # the first question may have to load a model
-        clear_readings(engine)
-        return ask
+        return warmed_up(engine, ask, asked[0])
 
     depths = {f"R@{depth}": depth for depth in sorted({1, 5, 10, limit}) if depth <= limit}
     with copies, progress_bar(progress, "asking") as report_progress:

@@ -4,28 +4,5 @@
 may have an `__init__.py`.
 """
 
-from llama_index_remanence import (
-    RemanenceAsyncChatStore,
-    RemanenceChatStore,
-    RemanenceIndex,
-    RemanenceMemory,
-    RemanenceMemoryBlock,
-    RemanenceRetriever,
-    RemanenceToolSpec,
-    RemanenceVectorStore,
-    embedder,
-    extractor,
-)
-
-__all__ = [
-    "RemanenceAsyncChatStore",
-    "RemanenceChatStore",
-    "RemanenceIndex",
-    "RemanenceMemory",
-    "RemanenceMemoryBlock",
-    "RemanenceRetriever",
-    "RemanenceToolSpec",
-    "RemanenceVectorStore",
-    "embedder",
-    "extractor",
-]
+from llama_index_remanence import *  # noqa: F403
+from llama_index_remanence import __all__ as __all__

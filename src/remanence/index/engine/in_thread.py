@@ -70,6 +70,28 @@ def _named(run: _Made, method: Callable[..., Any]) -> _Made:
     return run
 
 
+class ClosedAtEnd:
+    """What a `with` or `async with` block closes at its end."""
+
+    def close(self) -> None:
+        """Release everything that it holds."""
+        raise NotImplementedError
+
+    aclose = in_thread(close)
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+
 log = logging.getLogger(__name__)
 
 

@@ -257,6 +257,11 @@ def check_names_among(value: object, known: Sequence[str], what: str) -> tuple[s
     return given
 
 
+def arguments(scope: Mapping[str, Any], *without: str) -> dict[str, Any]:
+    """The arguments of a method by name, of the `locals()` at its beginning."""
+    return {name: value for name, value in scope.items() if name not in ("self", *without)}
+
+
 def check_flag(value: object, what: str) -> bool:
     if value is None or isinstance(value, bool):
         return bool(value)

@@ -108,6 +108,8 @@ def like(local: type, *here: str, **facets: Callable[[Any], Any]) -> Callable[[_
                 mine = inspect.getattr_static(own, name)
                 if inspect.isfunction(mine) and mine.__doc__ is None:
                     mine.__doc__ = value.__doc__
+                    if inspect.getfullargspec(mine).varkw is not None:
+                        update_wrapper(mine, value)  # its options are those of the local method
             elif name in here or (name.startswith("a") and hasattr(local, name[1:])):
                 setattr(own, name, value)
             elif inspect.isfunction(value) and value in OPERATION_OF:

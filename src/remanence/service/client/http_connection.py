@@ -54,14 +54,16 @@ class Connection:
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
             raise InvalidInput(f"timeout={timeout!r} is not a number of seconds above 0.")
         self.url = _checked_url(url)
+        # Answers are not compressed: on one machine or in one network that takes longer than to send them.
         self._headers = {"user-agent": f"remanence/{__version__}", "accept": "application/json"}
+        self._headers |= {"accept-encoding": "identity"}
         self._headers |= {} if token is None else {"authorization": f"Bearer {token}"}
         self._timeout = timeout
         self._transport = transport
         self._client = self._new_client()
         self._process = os.getpid()
 
-    def call(self, operation: Operation, space: str, request: Request) -> Any:
+    def call(self, operation: Operation[ResultT], space: str, request: Request) -> ResultT:
         """Ask the server to do an operation, and return what its answer stands for."""
         try:
             fields: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
@@ -74,7 +76,8 @@ class Connection:
             headers["idempotency-key"] = new_id()
         timeout = SLOW_SECONDS if operation.slow else self._timeout
         response = self._send(operation.http_method, space, path, query, timeout, content=content, headers=headers)
-        return self._read(response, operation.adapter.validate_json)
+        read: Callable[[bytes], ResultT] = operation.adapter.validate_json
+        return self._read(response, read)
 
     def upload(
         self, space: str, path: str, fields: Mapping[str, Any], file: IO[bytes], read: Callable[[bytes], ResultT]
@@ -96,7 +99,7 @@ class Connection:
         is_secure = urlsplit(self.url).scheme == "https"
         context = ssl.create_default_context() if is_secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
-            return httpx.Client(transport=self._transport, verify=context, timeout=None)
+            return httpx.Client(transport=self._transport, verify=context, headers=self._headers)
         except (ImportError, ValueError, httpx.InvalidURL) as error:
             raise InvalidInput(
                 f"the proxy of the environment cannot be used ({error}). Name another one in HTTP_PROXY, or let "
@@ -126,20 +129,11 @@ class Connection:
             try:
                 if not isinstance(content, bytes):
                     content.seek(0)
-                # `Client.build_request` would parse the URL again, and merge headers and cookies.
-                request = httpx.Request(
-                    method,
-                    url,
-                    params=asked or None,
-                    content=content,
-                    headers={**self._headers, **(headers or {}), **_trace_headers()},
-                    extensions={"timeout": httpx.Timeout(timeout).as_dict()},
-                )
-                response = self._client.send(request, stream=True)
-                try:
+                sent = {**(headers or {}), **_trace_headers()}
+                with self._client.stream(
+                    method, url, params=asked or None, content=content, headers=sent, timeout=timeout
+                ) as response:
                     _receive(response, into)
-                finally:
-                    response.close()
                 self._raise_problem(response)
                 return response
             except (httpx.RequestError, httpx.InvalidURL) as error:

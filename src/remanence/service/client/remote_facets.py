@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from remanence.errors import InvalidInput
 from remanence.graph.traversal import Path, Subgraph
@@ -27,7 +27,7 @@ from remanence.service.endpoints import (
     proposal_operations,
 )
 from remanence.service.endpoints.files import COUNTS, FileReport, FileRequest
-from remanence.service.endpoints.memory_operations import RecallReport
+from remanence.service.endpoints.memory_operations import JobReport
 from remanence.service.noun_forms import adapter_of
 from remanence.service.operation import Operation
 from remanence.service.pages import make_cursor
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from remanence.service.client.remote_space import RemoteSpace
 
 
+T = TypeVar("T")
+
+
 class RemoteFacet:
     """A facet whose methods are done by a server."""
 
@@ -58,8 +61,9 @@ class RemoteFacet:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._space!r}>"
 
-    def _ask(self, operation: Operation, /, **arguments: Any) -> Any:
-        return self._view._ask(operation, **arguments)
+    def _ask(self, operation: Operation[T], /, **arguments: Any) -> T:
+        found: T = self._view._ask(operation, **arguments)
+        return found
 
 
 @like(EntitiesView)
@@ -82,16 +86,14 @@ class RemoteEntities(RemoteEntitiesView):
     ) -> Registration:
         given = [alias_to_json(alias) for alias in to_list(aliases)]
         options = {"aliases": given, "kind": kind, "observed_by": observed_by}
-        made: Registration = self._ask(entity_operations.register, name=name, **options)
-        return made
+        return self._ask(entity_operations.register, name=name, **options)
 
     def undo(self, revision: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
         position = revision.position if isinstance(revision, Revision | Registration) else revision
         if position is None:
             raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
         options = {"why": why, "observed_by": observed_by}
-        made: Revision = self._ask(entity_operations.undo_revision, position=position, **options)
-        return made
+        return self._ask(entity_operations.undo_revision, position=position, **options)
 
 
 _PICTURES = ("show", "save", "to_igraph", "to_networkx", "show_timeline", "save_timeline")
@@ -102,7 +104,7 @@ class RemoteGraphView(RemoteFacet):
     """The graph of a remote space at the moment of one view. Pictures are drawn here."""
 
     def path(self, start: Any, end: Any, depth: int = 6, at: Any = None) -> Path | None:
-        found: Path = self._ask(graph_operations.path, start=start, end=end, depth=depth, at=at)
+        found = self._ask(graph_operations.path, start=start, end=end, depth=depth, at=at)
         return found if found.nodes else None
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
@@ -113,10 +115,9 @@ class RemoteGraphView(RemoteFacet):
         pairs = self._ask(graph_operations.disagreements, kinds=to_list(kinds), memory=memory)
         return [(pair.memory, pair.disagreement) for pair in pairs]
 
-    def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
-        given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
-        found: Subgraph = self._ask(graph_operations.graph, **given)
-        return found
+    def _subgraph(self, start: Any, relations: Any = None, depth: int = 3, **part: Any) -> Subgraph:
+        given = {"start": start, "relations": to_list(relations), "depth": depth, **part}
+        return self._ask(graph_operations.graph, **given)
 
     def _relations_of(self, node: Any) -> list[Relation]:
         return list(self._ask(graph_operations.list_relations, node=node, limit=10_000).items)
@@ -148,8 +149,7 @@ class RemoteJob:
 
     @property
     def status(self) -> str:
-        found: str = self._answer().status
-        return found
+        return self._answer().status
 
     def cancel(self) -> bool:
         before = self.status
@@ -169,7 +169,7 @@ class RemoteJob:
         spent = (usage.calls, usage.tokens_in, usage.tokens_out)
         return JobState(self.id, 0, status, answer.tries, 0, answer.problem, (), spent=spent)
 
-    def _answer(self) -> Any:
+    def _answer(self) -> JobReport:
         return self._space._ask(memory_operations.get_job, id=self.id)
 
 
@@ -212,12 +212,10 @@ class RemoteProposals(RemoteFacet):
     def add(self, memory: Memory, *, by: str | None = None, note: str | None = None) -> Proposal:
         given = memory_fields(memory, by)
         origin = {"origin_space": memory.space, "origin_memory": memory.id}
-        offered: Proposal = self._ask(proposal_operations.propose_memory, by=by, note=note, **origin, **given)
-        return offered
+        return self._ask(proposal_operations.propose_memory, by=by, note=note, **origin, **given)
 
     def list(self, status: str | None = "open") -> list[Proposal]:
-        found: list[Proposal] = self._ask(proposal_operations.list_proposals, status=status)
-        return found
+        return self._ask(proposal_operations.list_proposals, status=status)
 
 
 @like(AuditView)
@@ -226,8 +224,7 @@ class RemoteAuditView(RemoteFacet):
 
     def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Any = None) -> Recall:
         given = receipt.to_dict() if isinstance(receipt, Receipt) else dict(receipt)
-        found: RecallReport = self._ask(memory_operations.replay, receipt=given, vector=vector)
-        return found.recall
+        return self._ask(memory_operations.replay, receipt=given, vector=vector).recall
 
     def changes(self, *, after_position: int = 0) -> Iterator[Change]:
         first = self._ask(admin_operations.changes, after=after_position, limit=1_000)
@@ -265,12 +262,10 @@ class RemoteAdminView(RemoteFacet):
         return None
 
     def _unembedded(self) -> int:
-        unembedded: int = self._ask(admin_operations.stats).unembedded
-        return unembedded
+        return self._ask(admin_operations.stats).unembedded
 
     def _space_names(self) -> list[str]:
-        names: list[str] = self._ask(memory_operations.spaces_below)
-        return names
+        return self._ask(memory_operations.spaces_below)
 
 
 @like(Admin, "export_okf")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import httpx
@@ -37,7 +36,7 @@ from remanence.service.client.remote_facets import (
 )
 from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.endpoints import memory_operations
-from remanence.service.endpoints.memory_operations import MAX_TEXTS_TO_EMBED, RecallReport
+from remanence.service.endpoints.memory_operations import MAX_TEXTS_TO_EMBED
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import Operation
 from remanence.service.requests import ReadRequest
@@ -48,18 +47,7 @@ from remanence.text.temporal import parse_moment
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
-
-
-def same_signature_as(method: Callable[..., Any]) -> Callable[[_Method], _Method]:
-    """Give a method with other options the docstring and the signature of the one that it replaces."""
-
-    def apply(own: _Method) -> _Method:
-        update_wrapper(own, method)
-        return own
-
-    return apply
-
+T = TypeVar("T")
 
 if TYPE_CHECKING:  # a type checker sees the methods of the local classes, with their signatures
     from remanence.space.space import Space as _Space
@@ -103,38 +91,34 @@ class RemoteViewBase(_View):
     def _as_of(self) -> str | None:
         return None if self._moment is None else self._moment.isoformat()
 
-    def _ask(self, operation: Operation, /, **arguments: Any) -> Any:
+    def _ask(self, operation: Operation[T], /, **arguments: Any) -> T:
         """What the server answers; as of the moment of this view, if the operation can be asked of the past."""
         if issubclass(operation.request, ReadRequest):
             arguments["as_of"] = self._as_of
         return self._connection.call(operation, self.name, make_request(operation.request, **arguments))
 
     def _server_now(self) -> datetime:
-        moment: datetime = self._ask(memory_operations.now)
-        return moment
+        return self._ask(memory_operations.now)
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         vectors: list[list[float]] = []
         for start in range(0, len(texts), MAX_TEXTS_TO_EMBED):
             part = list(texts[start : start + MAX_TEXTS_TO_EMBED])
-            vectors += self._ask(memory_operations.embed, texts=part, query=query)
+            found = self._ask(memory_operations.embed, texts=part, query=query)
+            vectors += found
         return vectors
 
-    @same_signature_as(View.recall)
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
         if not isinstance(query, str):
             raise InvalidInput(f"{query!r} is of type {type(query).__name__}, not a question. Give text.")
         given = {"query": query, "include": to_list(include), "weights": _numbers(weights), **options}
-        found: RecallReport = self._ask(memory_operations.recall, **given)
-        return found.recall
+        return self._ask(memory_operations.recall, **given).recall
 
     def _recall_union(self, names: Sequence[str], query: str, options: Mapping[str, Any]) -> Recall:
         """What the server answers of this space and of others of it."""
         given = {**options, "weights": _numbers(options.get("weights")), "include": to_list(options.get("include", ()))}
-        found: RecallReport = self._ask(memory_operations.union_recall, spaces=names, query=query, **given)
-        return found.recall
+        return self._ask(memory_operations.union_recall, spaces=names, query=query, **given).recall
 
-    @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
         text = None if meta is None else json.dumps(to_json(meta))
         filter_fields = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
@@ -153,8 +137,7 @@ class RemoteViewBase(_View):
 
     def profile(self, *, max_tokens: int = 600, topics: Any = None, progress: Any = False) -> Profile:
         asked = None if topics is None else topics_to_json(topics)
-        made: Profile = self._ask(memory_operations.profile, max_tokens=max_tokens, topics=asked)
-        return made
+        return self._ask(memory_operations.profile, max_tokens=max_tokens, topics=asked)
 
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
@@ -190,8 +173,7 @@ class RemoteSpace(RemoteViewBase, _Space):
         self, rows: Iterable[str | Mapping[str, Any]], *, wait: bool = True, progress: bool | Progress = False
     ) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
-        stored: list[Memory] = self._ask(memory_operations.add_many, rows=given, wait=wait)
-        return stored
+        return self._ask(memory_operations.add_many, rows=given, wait=wait)
 
     def add_turns(
         self,
@@ -203,8 +185,7 @@ class RemoteSpace(RemoteViewBase, _Space):
     ) -> list[Memory]:
         checked = [parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
         given = [_turn(turn) for turn in checked]
-        stored: list[Memory] = self._ask(memory_operations.add_turns, turns=given, now=now, wait=wait)
-        return stored
+        return self._ask(memory_operations.add_turns, turns=given, now=now, wait=wait)
 
     def remember(
         self,

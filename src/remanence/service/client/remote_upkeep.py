@@ -10,7 +10,6 @@ from remanence.errors import InvalidInput
 from remanence.service.client.arguments import ids_to_json, like
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.endpoints import upkeep_operations
-from remanence.service.endpoints.upkeep_operations import PlanReport
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
@@ -106,8 +105,7 @@ class RemoteUpkeep(RemoteFacet):
             raise InvalidInput(f"{plan!r} is not a plan of this server. Give what a method with dry_run=True returned.")
         if plan.run is not None:
             raise InvalidInput(f"this plan was applied already, by run {plan.run}. Make a new one.")
-        run: Run | None = self._ask(upkeep_operations.apply, plan=plan.id)
-        return run
+        return self._ask(upkeep_operations.apply, plan=plan.id)
 
     def undo(self, run: Any) -> Any:
         run_id = run_id_of(run)
@@ -119,11 +117,10 @@ class RemoteUpkeep(RemoteFacet):
         if isinstance(memories, RemotePlan):
             memories = memories.memories
         ids = memories.hidden if isinstance(memories, Run) else ids_to_json(memories)
-        count: int = self._ask(upkeep_operations.restore, ids=ids)
-        return count
+        return self._ask(upkeep_operations.restore, ids=ids)
 
     def _request_plan(self, dry_run: bool, **options: Any) -> RemotePlan:
-        made: PlanReport = self._ask(upkeep_operations.preview, settings=self._changes or None, **options)
+        made = self._ask(upkeep_operations.preview, settings=self._changes or None, **options)
         plan = RemotePlan(**{field.name: getattr(made, field.name) for field in fields(made) if field.name != "step"})
         run = None if dry_run else self.apply(plan)
         return plan if run is None else replace(plan, run=run.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -22,14 +23,14 @@ from remanence.service.requests import Name, Names
 from remanence.space.space import Space
 
 Action = Literal["forget", "restore", "supersede", "merge", "split"]
-_FIELDS = {
-    "forget": ("memory",),
-    "restore": ("memory",),
-    "supersede": ("memory", "other"),
-    "merge": ("entity", "into"),
-    "split": ("entity", "names"),
+_PREVIEWS: dict[Action, tuple[Callable[..., DecisionPreview], tuple[str, ...]]] = {
+    "forget": (preview_forget, ("memory",)),
+    "restore": (preview_restore, ("memory",)),
+    "supersede": (preview_supersede, ("memory", "other")),
+    "merge": (preview_merge, ("entity", "into")),
+    "split": (preview_split, ("entity", "names")),
 }
-"""What each action takes."""
+"""What previews each action, and which fields it takes."""
 
 
 @operation("GET", "/decisions", tools="audit")
@@ -51,16 +52,14 @@ def preview_decision(
 ) -> DecisionPreview:
     """Say what a decision would change, and change nothing: to "forget" or "restore" a `memory`; that `memory` is to
     "supersede" the `other` one; to "merge" an `entity` `into` another, or to "split" some `names` off it."""
-    _check(action, {"memory": memory, "other": other, "entity": entity, "into": into, "names": names})
-    if action == "forget":
-        return preview_forget(space, memory or "")
-    if action == "restore":
-        return preview_restore(space, memory or "")
-    if action == "supersede":
-        return preview_supersede(space, memory or "", other or "")
-    if action == "merge":
-        return preview_merge(space, entity or "", into or "")
-    return preview_split(space, entity or "", names or [])
+    given = {"memory": memory, "other": other, "entity": entity, "into": into, "names": names}
+    preview, needed = _PREVIEWS[action]
+    for name, value in given.items():
+        if name in needed and not value:
+            raise InvalidInput(f"action={action!r} needs {name!r}. It takes {' and '.join(needed)}.")
+        if name not in needed and value is not None:
+            raise InvalidInput(f"{name}={value!r} does not fit action={action!r}. Leave it out.")
+    return preview(space, *(given[name] for name in needed))
 
 
 @operation("POST", "/decisions", "write", http_status=201, tools="audit")
@@ -98,12 +97,3 @@ def decide(
 def undo_decision(space: Space, position: Annotated[int, Field(ge=1, le=2**63 - 1)]) -> Decision:
     """Undo a decision by a new ledger entry."""
     return ledger_decisions.undo_decision(space, position)
-
-
-def _check(action: Action, given: dict[str, object]) -> None:
-    needed = _FIELDS[action]
-    for name, value in given.items():
-        if name in needed and not value:
-            raise InvalidInput(f"action={action!r} needs {name!r}. It takes {' and '.join(needed)}.")
-        if name not in needed and value is not None:
-            raise InvalidInput(f"{name}={value!r} does not fit action={action!r}. Leave it out.")

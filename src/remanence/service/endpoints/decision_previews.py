@@ -39,8 +39,10 @@ def preview_forget(space: Space, memory: str) -> DecisionPreview:
     shared = [statement(relation) for relation in details.relations if not set(relation.evidence) <= {memory}]
     effects += [f"No longer known, as nothing else states it: {statement}." for statement in alone[:_MAX_SHOWN]]
     effects += [f"Still known from other memories: {statement}." for statement in shared[:_MAX_SHOWN]]
-    effects += [f"Holds again: {_quote(revived)}." for revived in _memories_made_current(space, memory)[:_MAX_SHOWN]]
-    return DecisionPreview(f"Forget {_quote(details.memory)}", tuple(effects))
+    effects += [
+        f"Holds again: {quote(revived.text)}." for revived in _memories_made_current(space, memory)[:_MAX_SHOWN]
+    ]
+    return DecisionPreview(f"Forget {quote(details.memory.text)}", tuple(effects))
 
 
 def statement(claim: Relation | Triple) -> str:
@@ -63,7 +65,7 @@ def preview_restore(space: Space, memory: str) -> DecisionPreview:
         claims = [statement(triple) for triple in found.triples]
     effects = ["Questions find it again, and upkeep lets it decay as before."]
     effects += [f"It states again: {claim}." for claim in claims[:_MAX_SHOWN]]
-    return DecisionPreview(f"Restore {_quote(found)}", tuple(effects))
+    return DecisionPreview(f"Restore {quote(found.text)}", tuple(effects))
 
 
 def preview_supersede(space: Space, memory: str, other: str) -> DecisionPreview:
@@ -73,12 +75,12 @@ def preview_supersede(space: Space, memory: str, other: str) -> DecisionPreview:
     if newer is None or older is None or memory == other:
         raise InvalidInput(f"memories {memory!r} and {other!r} are not two visible memories. Restore them first.")
     effects = [
-        f"Questions about now are answered by {_quote(newer)}.",
-        f"{_quote(older)} is kept, labelled as replaced. Questions about the past still find it.",
+        f"Questions about now are answered by {quote(newer.text)}.",
+        f"{quote(older.text)} is kept, labelled as replaced. Questions about the past still find it.",
     ]
     if newer.told_at < older.told_at:
         effects.append(f"Note: it was told earlier ({newer.told_at:%Y-%m-%d}) than what it replaces.")
-    return DecisionPreview(f"{_quote(newer)} replaces {_quote(older)}", tuple(effects))
+    return DecisionPreview(f"{quote(newer.text)} replaces {quote(older.text)}", tuple(effects))
 
 
 def preview_merge(space: Space, entity: str, into: str) -> DecisionPreview:
@@ -149,8 +151,9 @@ def _mentions(index: Index, visible: NDArray[np.bool_], name: str) -> int:
     return 0 if number is None else int(visible[index.graph.rows_mentioning(number)].sum())
 
 
-def _quote(memory: Memory) -> str:
-    return f"“{truncate(memory.text, _MAX_TEXT)}”"
+def quote(text: str) -> str:
+    """The beginning of a text in quotation marks."""
+    return f"“{truncate(text, _MAX_TEXT)}”"
 
 
 def _names(names: Sequence[str]) -> str:

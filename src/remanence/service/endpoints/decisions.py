@@ -28,8 +28,8 @@ from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.index import Index
 from remanence.ledger.codec import kinds_of
 from remanence.schema import Entry, Link
+from remanence.service.endpoints.decision_previews import quote
 from remanence.space.space import Space
-from remanence.text.text import truncate
 
 _LINKS = ("supersedes", "contradicts")
 _DECISIONS = (Forgotten, Restored, Linked, Invalidated, Renamed, Merged, Split, Undone)
@@ -38,7 +38,6 @@ _KINDS = kinds_of(*_DECISIONS, Ran, Reversed)
 _FIRST_BATCH = 2_000
 _MAX_ENTRIES = 200_000
 """How far back the ledger is read for decisions, in entries."""
-_MAX_TEXT = 120
 UNDO_REASON = "undone by hand"
 
 
@@ -219,4 +218,4 @@ class _DecisionReader:
         if number is None or self._index.catalog.hidden.is_erased(number):
             return "a memory that was erased"
         memories = self._index.readable_memories(self._index.catalog.rows_of(number)[-1:])
-        return f"“{truncate(memories[0].text, _MAX_TEXT)}”" if memories else "a memory that was erased"
+        return quote(memories[0].text) if memories else "a memory that was erased"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
-from remanence.errors import NotFound
 from remanence.index.index import PositionCache
 from remanence.schema import Entity
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import CountedPage, make_cursor, read_cursor
-from remanence.service.requests import ListOf, Name, PageSize, Request
-from remanence.space.facets.entity_facet import Entities, EntitiesView, Registration, Revision, SimilarEntity
+from remanence.service.requests import Name, PageSize, Request
+from remanence.space.facets.entity_facet import Entities, EntitiesView, Registration, Revision
 from remanence.space.space import Space
 from remanence.space.view import View
 
@@ -60,19 +60,16 @@ def list_entities(
     return CountedPage(found, total, next_cursor)
 
 
-@operation("GET", "/entities/resolve", method=EntitiesView.resolve)
-def resolve(view: View, alias: Name, at: str | None = None) -> Entity:
-    """Find the entity that has a name, now or at a moment."""
-    entity = view.entities.resolve(alias, at=at)
-    if entity is None:
-        raise NotFound(f"no entity is named {alias!r}. `propose` lists similar names.")
-    return entity
-
-
-@operation("GET", "/entities/propose", method=EntitiesView.find_similar)
-def propose(view: View, name: Name, limit: Annotated[int, Field(ge=1, le=100)] = 5) -> tuple[SimilarEntity, ...]:
-    """List entities with a name like this one, most similar first."""
-    return view.entities.find_similar(name, limit)
+resolve = method_operation(
+    "GET",
+    "/entities/resolve",
+    EntitiesView.resolve,
+    alias=Name,
+    missing="no entity is named {alias!r}. `propose` lists similar names.",
+)
+propose = method_operation(
+    "GET", "/entities/propose", EntitiesView.find_similar, name="propose", limit=Annotated[int, Field(ge=1, le=100)]
+)
 
 
 @operation("GET", "/entities/proposals", slow=True)
@@ -99,20 +96,21 @@ def _all_proposals(view: View) -> list[MergeProposal]:
     return sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))
 
 
-@operation("GET", "/entities/{id}", method=EntitiesView.get)
-def get_entity(view: View, id: Name) -> Entity:
-    """Show one entity."""
-    entity = view.entities.get(id)
-    if entity is None:
-        raise NotFound(f"space {view.name!r} has no entity {id!r}. `resolve` finds one by its name.")
-    return entity
+get_entity = method_operation(
+    "GET",
+    "/entities/{id}",
+    EntitiesView.get,
+    name="get_entity",
+    id=Name,
+    missing="space {space!r} has no entity {id!r}. `resolve` finds one by its name.",
+)
 
 
 @operation("POST", "/entities", "write", http_status=201)
 def register(
     space: Space,
     name: str,
-    aliases: ListOf[str | AliasRequest] = (),  # type: ignore[assignment]
+    aliases: Sequence[str | AliasRequest] = (),
     kind: str | None = None,
     observed_by: str | None = None,
 ) -> Registration:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -11,7 +12,7 @@ from remanence.graph.traversal import Path, Subgraph
 from remanence.schema import Disagreement, DisagreementKind, Memory, Relation
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import CountedPage
-from remanence.service.requests import ListOf, Name, Names, PageSize
+from remanence.service.requests import Name, Names, PageSize
 from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.graph_view import GraphView
 from remanence.space.space import Space
@@ -86,9 +87,7 @@ def list_relations(view: View, node: Name | None = None, limit: Limit = 500) -> 
 
 @operation("GET", "/graph/disagreements")
 def disagreements(
-    view: View,
-    kinds: ListOf[DisagreementKind] = ("conflict",),  # type: ignore[assignment]
-    memory: Name | None = None,
+    view: View, kinds: Sequence[DisagreementKind] = ("conflict",), memory: Name | None = None
 ) -> list[DisagreeingPair]:
     """List memories that disagree with each other, or what disagrees with one memory."""
     pairs = view.graph.disagreements(kinds, memory=memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Annotated, Any
@@ -159,10 +160,7 @@ erase_space = method_operation("POST", "/erase-space", Space.erase_space, "admin
 
 @operation("POST", "/usage", "write", method=Space.touch)
 def touch(
-    space: Space,
-    ids: str | ListOf[Name],
-    boost: bool = False,
-    context_tags: str | Names = (),  # type: ignore[assignment]
+    space: Space, ids: str | ListOf[Name], boost: bool = False, context_tags: str | Sequence[str] = ()
 ) -> list[TouchReport]:
     """Record that memories were used, so that they decay later."""
     return space.touch(ids, boost=boost, context_tags=context_tags)
@@ -228,25 +226,20 @@ def list_memories(
     return Page([memory for _, memory in rows[:limit]], next_cursor)
 
 
-@operation("GET", "/memories/find", method=View.find)
-def find(view: View, key: str) -> Memory:
-    """Show the memory with a key."""
-    memory = view.find(key)
-    if memory is None:
-        raise NotFound(f"space {view.name!r} shows no memory with the key {key!r}. It may be forgotten.")
-    return memory
-
-
-@operation("GET", "/memories/{id}", method=View.get)
-def get(view: View, id: Name) -> Memory:
-    """Show one memory."""
-    memory = view.get(id)
-    if memory is None:
-        raise NotFound(
-            f"space {view.name!r} shows no memory {id!r}. It may be forgotten: unforget it, or ask as of a time when "
-            "it was known."
-        )
-    return memory
+find = method_operation(
+    "GET",
+    "/memories/find",
+    View.find,
+    missing="space {space!r} shows no memory with the key {key!r}. It may be forgotten.",
+)
+get = method_operation(
+    "GET",
+    "/memories/{id}",
+    View.get,
+    id=Name,
+    missing="space {space!r} shows no memory {id!r}. It may be forgotten: unforget it, or ask as of a time when it was "
+    "known.",
+)
 
 
 @operation("POST", "/memories/get", method=View.get_many)

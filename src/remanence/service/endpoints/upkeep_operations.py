@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
+from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
 from remanence.errors import InvalidInput, NotFound
+from remanence.index.engine.engine import Engine
+from remanence.index.engine.identity import new_id
 from remanence.schema import Memory
-from remanence.service.hosting.plan_cache import delete_plan, get_plan, store_plan
 from remanence.service.operation import method_operation, operation
 from remanence.service.requests import ListOf, Name, Names
 from remanence.space.facets.upkeep_facet import Upkeep
@@ -24,6 +27,10 @@ from remanence.upkeep.steps.garbage_collection import GcPlan
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Cluster
 from remanence.upkeep.vault_notes.promotion import PromotionPlan
 
+_MAX_PLANS = 64
+_PLANS: WeakKeyDictionary[Engine, dict[tuple[str, str], Plan]] = WeakKeyDictionary()
+"""The last plans between their preview and `apply`: by engine, then by space and id; the oldest first."""
+_LOCK = threading.Lock()
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 _Limit = Annotated[int, Field(ge=1)]
 
@@ -123,7 +130,13 @@ def preview(
     else:
         chosen = None if clusters is None else _chosen_clusters(upkeep, clusters)
         plan = upkeep.consolidate("link" if step == "link" else "apply", dry_run=True, clusters=chosen)
-    return plan_report(plan, step, store_plan(space, plan))
+    plan_id = new_id()
+    with _LOCK:
+        plans = _PLANS.setdefault(space._engine, {})
+        plans[space.name, plan_id] = plan
+        for oldest in list(plans)[:-_MAX_PLANS]:
+            del plans[oldest]
+    return plan_report(plan, step, plan_id)
 
 
 _STEP_FIELDS = {
@@ -138,8 +151,14 @@ _STEP_FIELDS = {
 @operation("POST", "/upkeep/apply", "admin", field="run", slow=True, tools="upkeep")
 def apply(space: Space, plan: str) -> Run | None:
     """Do exactly what a plan says, as one run that can be undone; None if there was nothing to do."""
-    run = space.upkeep.apply(get_plan(space, plan))
-    delete_plan(space, plan)
+    plans = _PLANS.get(space._engine, {})
+    if (found := plans.get((space.name, plan))) is None:
+        raise NotFound(
+            f"space {space.name!r} has no plan {plan!r}: only the last {_MAX_PLANS} are kept, and none after a "
+            "restart. Preview again."
+        )
+    run = space.upkeep.apply(found)
+    plans.pop((space.name, plan), None)
     return run
 
 

@@ -1,1 +1,1 @@
-"""What a server needs besides operations: its tables, tokens, the spaces it serves, plans between two requests."""
+"""What a server needs besides operations: its tables, tokens, the spaces it serves."""

@@ -72,8 +72,6 @@ class AdminView(Facet):
         }
         return self._read_overview(lambda overview: overview.stats(engine.ledger, self._space, **about))
 
-    astats = in_thread(stats)
-
     def browse(
         self,
         status: MemoryStatus | Sequence[MemoryStatus] | None = None,
@@ -118,9 +116,6 @@ class AdminView(Facet):
         Returns:
             The page, and how many memories match.
 
-        Raises:
-            InvalidInput: An argument is not valid; the message names it.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -154,8 +149,6 @@ class AdminView(Facet):
 
         return read()
 
-    abrowse = in_thread(browse)
-
     def filter_values(self) -> FilterValues:
         """What the memories can be filtered by: statuses, kinds, tags, sources and speakers, each with its count.
 
@@ -173,6 +166,8 @@ class AdminView(Facet):
         with self._snapshot() as (index, snapshot):
             return filter_values(index, snapshot)
 
+    astats = in_thread(stats)
+    abrowse = in_thread(browse)
     afilter_values = in_thread(filter_values)
 
     def _unembedded(self) -> int:
@@ -200,8 +195,6 @@ class Admin(AdminView):
         """
         return check_index(self._engine, self._space)
 
-    acheck = in_thread(check)
-
     def rebuild_collection(self) -> str:
         """Rebuild the collection of a shared Qdrant with the settings that this space was opened with.
 
@@ -217,8 +210,6 @@ class Admin(AdminView):
         """
         return rebuild_collection(self._engine)
 
-    arebuild_collection = in_thread(rebuild_collection)
-
     def compact(self, *, progress: bool | Progress = False) -> CompactionReport:
         """Free disk space. Ledger entries and answers stay the same.
 
@@ -233,8 +224,6 @@ class Admin(AdminView):
         """
         with progress_bar(progress, "compacting") as report_progress:
             return compact(self._engine, self._space_names(), report_progress)
-
-    acompact = in_thread(compact)
 
     def export(
         self,
@@ -273,8 +262,6 @@ class Admin(AdminView):
         with progress_bar(progress, "exporting") as report_progress:
             return export(self._engine, self._space, spaces, target, vectors=vectors, progress=report_progress)
 
-    aexport = in_thread(export)
-
     def export_okf(self, path: str | os.PathLike[str]) -> OkfReport:
         """Write the memories of this space as a bundle of the Open Knowledge Format: a folder of Markdown files.
 
@@ -301,8 +288,6 @@ class Admin(AdminView):
 
         listed = ((memory, status == "current") for status in EXPORTED for memory in self._listed(status))
         return export_okf(listed, inputs.check_path(path, "path"))
-
-    aexport_okf = in_thread(export_okf)
 
     def _listed(self, status: ListedStatus) -> Iterable[Memory]:
         return self._facet(MemoryListing)._iterate(status, RowFilter())
@@ -372,8 +357,6 @@ class Admin(AdminView):
                 self._engine, opened, self._space, user=user, users=users, progress=report_progress, dry_run=dry_run
             )
 
-    aimport_from = in_thread(import_from)
-
     def reextract(
         self, id: str | Memory | None = None, *, now: Moment | None = None, progress: bool | Progress = False
     ) -> list[Memory]:
@@ -407,4 +390,10 @@ class Admin(AdminView):
         with progress_bar(progress, "reading") as report_progress:
             return remember.reextract(self._engine, self._space, only, at, report_progress)
 
+    acheck = in_thread(check)
+    arebuild_collection = in_thread(rebuild_collection)
+    acompact = in_thread(compact)
+    aexport = in_thread(export)
+    aexport_okf = in_thread(export_okf)
+    aimport_from = in_thread(import_from)
     areextract = in_thread(reextract)

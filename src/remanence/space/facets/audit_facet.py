@@ -71,8 +71,6 @@ class AuditView(Facet):
             self._engine, self._space, request, lambda space, index: checked_receipt.position, include
         )
 
-    areplay = in_thread(replay)
-
     @retry_if_erased
     def exposures(self, id: str | Memory) -> list[Exposure]:
         """Which recorded recalls returned a memory that has been replaced or forgotten since.
@@ -98,8 +96,6 @@ class AuditView(Facet):
         checked = inputs.check_memory_id(id)
         with self._snapshot() as (index, snapshot):
             return exposures(index, self._engine.ledger, checked, snapshot)
-
-    aexposures = in_thread(exposures)
 
     def recorded(
         self, *, limit: int = 50, before: int | None = None, memory: str | Memory | None = None
@@ -129,8 +125,6 @@ class AuditView(Facet):
         with self._engine.open_index(self._space) as index:
             head = self._position(index)
         return recorded_recalls(self._engine.ledger, self._space, head, limit=most, before=last, memory=only)
-
-    arecorded = in_thread(recorded)
 
     def told(self, position: int) -> str:
         """The block that a prompt had with the memories of a recorded recall, as they were known then.
@@ -162,8 +156,6 @@ class AuditView(Facet):
         with self._engine.open_index(self._space) as index:
             memories = index.visible_memories(entry.event.memories, receipt.position)
         return frame([Hit(memory, 0.0) for memory in memories], today=receipt.now)
-
-    atold = in_thread(told)
 
     @retry_if_erased
     def diff(self, since: Moment, until: Moment | None = None) -> Diff:
@@ -199,8 +191,6 @@ class AuditView(Facet):
             after = known if until is None else after
             return DiffReader(index, ledger, index.snapshot(before, start), index.snapshot(after, end)).diff()
 
-    adiff = in_thread(diff)
-
     def changes(self, *, after_position: int = 0) -> Iterator[Change]:
         """What happened to memories since a ledger position, in order. For keeping an index of your own.
 
@@ -209,9 +199,6 @@ class AuditView(Facet):
 
         Returns:
             The changes, read from the ledger while you iterate.
-
-        Raises:
-            InvalidInput: `after_position` is not a ledger position.
 
         Example:
             >>> import remanence
@@ -224,8 +211,6 @@ class AuditView(Facet):
             raise InvalidInput(f"after={after_position!r} is not a ledger position. Give the last one you have seen.")
         with self._engine.open_index(self._space) as index:
             return self._engine.changes(self._space, after_position, self._position(index))
-
-    achanges = iterate_in_thread(changes)
 
     def pending_erasures(self) -> list[PendingErasure]:
         """Where text of erased memories is still stored, and when it will be removed. The list becomes empty without
@@ -246,6 +231,12 @@ class AuditView(Facet):
         """
         return self._engine.erasure_cleaner.pending(self._space)
 
+    areplay = in_thread(replay)
+    aexposures = in_thread(exposures)
+    arecorded = in_thread(recorded)
+    atold = in_thread(told)
+    adiff = in_thread(diff)
+    achanges = iterate_in_thread(changes)
     apending_erasures = in_thread(pending_erasures)
 
 
@@ -274,8 +265,6 @@ class Audit(AuditView):
         served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in recall))
         self._engine.write(self._space, lambda _: [served])
         return receipt
-
-    arecord = in_thread(record)
 
     def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = False) -> Quarantine:
         """Hide everything that came from a source, and what was derived from it alone, also what comes from it later.
@@ -310,8 +299,6 @@ class Audit(AuditView):
             return forget.preview_quarantine(self._engine, self._space, name)
         return forget.quarantine(self._engine, self._space, name, inputs.check_reason(why))
 
-    aquarantine = in_thread(quarantine)
-
     def release(self, id: str | Quarantine, why: str | None = None) -> Quarantine:
         """Undo a quarantine: what it has hidden is visible again, except what was erased meanwhile.
 
@@ -328,8 +315,6 @@ class Audit(AuditView):
         checked_id = forget.check_quarantine_id(id)
         return forget.release(self._engine, self._space, checked_id, inputs.check_reason(why))
 
-    arelease = in_thread(release)
-
     def quarantines(self) -> list[Quarantine]:
         """Every quarantine of this space, oldest first, released ones too.
 
@@ -338,4 +323,7 @@ class Audit(AuditView):
         """
         return forget.all_quarantines(self._engine, self._space)
 
+    arecord = in_thread(record)
+    aquarantine = in_thread(quarantine)
+    arelease = in_thread(release)
     aquarantines = in_thread(quarantines)

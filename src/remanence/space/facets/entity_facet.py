@@ -122,8 +122,6 @@ class EntitiesView(Facet):
             entity_id = known.find_id(name, now, moment)
             return None if entity_id is None else known.get(entity_id)
 
-    aresolve = in_thread(resolve)
-
     def get(self, id: EntityRef) -> Entity | None:
         """The entity with this id, or the entity that it was merged into.
 
@@ -132,9 +130,6 @@ class EntitiesView(Facet):
 
         Returns:
             The entity, or None if there is none.
-
-        Raises:
-            InvalidInput: `id` is neither a text nor an entity.
 
         Example:
             >>> import remanence
@@ -149,8 +144,6 @@ class EntitiesView(Facet):
         with self._known() as known:
             return known.get(entity_id)
 
-    aget = in_thread(get)
-
     def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> EntityPage:
         """The entities that are registered, or that a visible memory mentions, a page at a time.
 
@@ -161,9 +154,6 @@ class EntitiesView(Facet):
 
         Returns:
             The page, and how many entities there are in all.
-
-        Raises:
-            InvalidInput: `page` or `page_size` is not valid.
 
         Example:
             >>> import remanence
@@ -179,8 +169,6 @@ class EntitiesView(Facet):
         )
         entities, total = self._slice(kind, first, first + page_size)
         return EntityPage(entities, page, page_size, total)
-
-    alist = in_thread(list)
 
     def _slice(self, kind: str | None, start: int, end: int) -> tuple[tuple[Entity, ...], int]:
         """The entities of a kind from one place up to another in the order of `list`, and how many there are."""
@@ -215,6 +203,9 @@ class EntitiesView(Facet):
             similar = islice(known.similar_entities(name), limit)
             return tuple(SimilarEntity(entity, spelling, why.score, why.reason) for entity, spelling, why in similar)
 
+    aresolve = in_thread(resolve)
+    aget = in_thread(get)
+    alist = in_thread(list)
     afind_similar = in_thread(find_similar)
 
     @contextmanager
@@ -262,8 +253,6 @@ class Entities(EntitiesView):
         assert entity is not None, "it was registered above"
         return Registration(entity, plan.created, plan.added, position)
 
-    aregister = in_thread(register)
-
     def rename(self, entity: EntityRef, name: str, *, observed_by: str | None = None) -> Revision:
         """Change the name of an entity. Its old name becomes an alias.
 
@@ -289,8 +278,6 @@ class Entities(EntitiesView):
         entity_ref, checked = _name_or_id(entity), inputs.check_name(name, "name")
         by, now = inputs.check_observer(observed_by), self._now()
         return self._revise("renamed", lambda known: plan_rename(known, entity_ref, checked, by, now))
-
-    arename = in_thread(rename)
 
     def merge(
         self, entity: EntityRef, into: EntityRef, *, why: str | None = None, observed_by: str | None = None
@@ -324,8 +311,6 @@ class Entities(EntitiesView):
         reason, by, now = inputs.check_reason(why), inputs.check_observer(observed_by), self._now()
         return self._revise("merged", lambda known: plan_merge(known, source, target, reason, by, now))
 
-    amerge = in_thread(merge)
-
     def split(
         self, entity: EntityRef, names: str | Iterable[str], *, why: str | None = None, observed_by: str | None = None
     ) -> Revision:
@@ -357,8 +342,6 @@ class Entities(EntitiesView):
         reason, by, now = inputs.check_reason(why), inputs.check_observer(observed_by), self._now()
         return self._revise("split", lambda known: plan_split(known, entity_ref, moved, reason, by, now))
 
-    asplit = in_thread(split)
-
     def undo(
         self, revision: Revision | Registration | int, *, why: str | None = None, observed_by: str | None = None
     ) -> Revision:
@@ -384,6 +367,10 @@ class Entities(EntitiesView):
         reason, by = inputs.check_reason(why), inputs.check_observer(observed_by)
         return self._revise("undone", lambda known: plan_undo(known, position, entry, reason, by))
 
+    aregister = in_thread(register)
+    arename = in_thread(rename)
+    amerge = in_thread(merge)
+    asplit = in_thread(split)
     aundo = in_thread(undo)
 
     def _revise(self, kind: str, plan: Callable[[KnownEntities], RevisionPlan]) -> Revision:

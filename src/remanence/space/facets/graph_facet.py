@@ -57,7 +57,6 @@ class Graph(GraphView):
 
         Raises:
             NotFound: A memory given as evidence is unknown, forgotten or erased, or an entity id is unknown.
-            InvalidInput: An argument is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -81,8 +80,6 @@ class Graph(GraphView):
             return Related(new_id(), *names, valid, 1.0 if certainty is None else certainty, by, memory_ids)
 
         return cast(Relation, assertions.assert_edge(self._engine, self._space, make))
-
-    arelate = in_thread(relate)
 
     def link(
         self,
@@ -142,8 +139,6 @@ class Graph(GraphView):
 
         return cast(Link, assertions.assert_edge(self._engine, self._space, make))
 
-    alink = in_thread(link)
-
     def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
         """Declare how a predicate behaves from now on. What is left out stays as it is.
 
@@ -164,8 +159,6 @@ class Graph(GraphView):
             ['Ann']
         """
         assertions.declare(self._engine, self._space, predicate, single_valued, inverse)
-
-    adeclare = in_thread(declare)
 
     def invalidate(
         self,
@@ -192,7 +185,6 @@ class Graph(GraphView):
 
         Raises:
             NotFound: No such relation or link holds at `valid_until`.
-            InvalidInput: An argument is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -205,8 +197,6 @@ class Graph(GraphView):
         return assertions.invalidate(
             self._engine, self._space, subject, predicate, object, valid_until, why, observed_by
         )
-
-    ainvalidate = in_thread(invalidate)
 
     def invalidate_edge(
         self,
@@ -241,8 +231,6 @@ class Graph(GraphView):
         """
         return assertions.invalidate_edge(self._engine, self._space, edge, valid_until, why, observed_by)
 
-    ainvalidate_edge = in_thread(invalidate_edge)
-
     def erase(self, edge: Relation | Link | Edge | str) -> ErasureCertificate:
         """Remove a relation or a link for good, whoever has stated it: also from the past and from every file.
 
@@ -270,4 +258,9 @@ class Graph(GraphView):
         edge_id = assertions.check_edge_id(edge)
         return certify(self._engine, self._space, [self._space], partial(erase_edge, self._engine, edge=edge_id))
 
+    arelate = in_thread(relate)
+    alink = in_thread(link)
+    adeclare = in_thread(declare)
+    ainvalidate = in_thread(invalidate)
+    ainvalidate_edge = in_thread(invalidate_edge)
     aerase = in_thread(erase)

@@ -64,7 +64,6 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: The start is unknown.
-            InvalidInput: Another argument is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -74,18 +73,13 @@ class GraphQueries(Facet):
             ...     [str(node) for node in space.graph.query("Alice", at="2025-06-01").nodes]
             ['Alice', 'Acme', 'Porto']
         """
-        names, steps, most = (
-            edge_names(relations),
-            inputs.check_positive_int(depth, "depth", MAX_DEPTH),
-            inputs.check_limit(limit),
-        )
+        steps = inputs.check_positive_int(depth, "depth", MAX_DEPTH)
+        names, most = edge_names(relations), inputs.check_limit(limit)
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"direction={direction!r} is neither 'out', 'in' nor 'both'.")
         with self._graph_at(at) as graph:
             starts = [graph.find(start)]
             return traversal.walk(graph, starts, edge_names=names, depth=steps, direction=direction, limit=most)
-
-    aquery = in_thread(query)
 
     @retry_if_erased
     def path(self, start: NodeRef, end: NodeRef, depth: int = 6, at: Moment | None = None) -> Path | None:
@@ -116,8 +110,6 @@ class GraphQueries(Facet):
         most = inputs.check_positive_int(depth, "depth", MAX_DEPTH)
         with self._graph_at(at) as graph:
             return traversal.shortest_path(graph, graph.find(start), graph.find(end), most)
-
-    apath = in_thread(path)
 
     def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> RelationList:
         """When a relation held, in the order of time, each with its evidence.
@@ -152,8 +144,6 @@ class GraphQueries(Facet):
             number = graph.index.names.number
             return RelationList(r for r in relations if number(r.object) in other or number(r.subject) in other)
 
-    awhen = in_thread(when)
-
     @retry_if_erased
     def disagreements(
         self, kinds: str | Iterable[str] = "conflict", *, memory: MemoryRef | None = None
@@ -169,7 +159,6 @@ class GraphQueries(Facet):
             Each pair once: a memory, and a `Disagreement` with the other one, its kind and its topic.
 
         Raises:
-            InvalidInput: There is no such kind.
             NotFound: The memory is unknown, forgotten or erased.
 
         Example:
@@ -186,11 +175,9 @@ class GraphQueries(Facet):
                 raise InvalidInput(f"kinds={kinds!r} has {kind!r}. The kinds are {', '.join(DISAGREEMENT_KINDS)}.")
         memory_id = None if memory is None else inputs.check_memory_id(memory)
         with self._snapshot() as (index, snapshot):
-            wanted = [disagreement_kind for disagreement_kind in DISAGREEMENT_KINDS if disagreement_kind in kind_names]
+            wanted = [kind for kind in DISAGREEMENT_KINDS if kind in kind_names]
             rows = None if memory_id is None else [index.require_visible(memory_id, snapshot.position)]
             return pairs_that_disagree(index, snapshot, wanted, rows)
-
-    adisagreements = in_thread(disagreements)
 
     def entity_map(self, *, limit: int = 5_000, layout: bool = False) -> EntityMap:
         """All entities at once: how often each is mentioned, and which are mentioned together or related.
@@ -215,8 +202,6 @@ class GraphQueries(Facet):
             found = build_entity_map(graph, most)
         return with_layout(found) if layout else found
 
-    aentity_map = in_thread(entity_map)
-
     def activity(self, *, growing: int = 8) -> Activity:
         """How the space grows: memories by week and kind, and the entities that are mentioned more and more.
 
@@ -238,8 +223,6 @@ class GraphQueries(Facet):
         with self._graph_at(None, any_time=True) as graph:
             return activity(graph, most)
 
-    aactivity = in_thread(activity)
-
     def temporal_join(
         self, left: Sequence[EntityRef], condition: str, right: Sequence[EntityRef]
     ) -> list[OverlapPeriod]:
@@ -256,7 +239,6 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: An entity is unknown.
-            InvalidInput: `condition`, `left` or `right` is not valid.
 
         Example:
             >>> import remanence
@@ -270,8 +252,6 @@ class GraphQueries(Facet):
             [('Porto', '2020-01-01 to 2021-01-01')]
         """
         return traversal.join(self.when(*_side(left, "left")), condition, self.when(*_side(right, "right")))
-
-    atemporal_join = in_thread(temporal_join)
 
     def timeline(
         self,
@@ -317,8 +297,6 @@ class GraphQueries(Facet):
             event for event in events if event.edge_name is not None and event.edge_name in names_and_inverses
         )
 
-    atimeline = in_thread(timeline)
-
     @retry_if_erased
     def _events(self, node: NodeRef, since: Moment | None, until: Moment | None) -> Timeline:
         """The events about a node, of edges of any name."""
@@ -351,9 +329,6 @@ class GraphQueries(Facet):
         Returns:
             The page, and how many memories of this status there are in all.
 
-        Raises:
-            InvalidInput: The status, `page` or `page_size` is not valid.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -364,13 +339,19 @@ class GraphQueries(Facet):
         """
         if status not in PAGE_STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(PAGE_STATUSES)}.")
-        number, count = (
-            inputs.check_positive_int(page, "page"),
-            inputs.check_positive_int(page_size, "page_size", MAX_PAGE_SIZE),
-        )
+        number = inputs.check_positive_int(page, "page")
+        count = inputs.check_positive_int(page_size, "page_size", MAX_PAGE_SIZE)
         found = self._read_overview(lambda overview: overview.page(status, number, count))
         return with_usage(self._engine, self._space, found, self._position, self._now())
 
+    aquery = in_thread(query)
+    apath = in_thread(path)
+    awhen = in_thread(when)
+    adisagreements = in_thread(disagreements)
+    aentity_map = in_thread(entity_map)
+    aactivity = in_thread(activity)
+    atemporal_join = in_thread(temporal_join)
+    atimeline = in_thread(timeline)
     amemories = in_thread(memories)
 
     # Helpers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from remanence.graph import pictures, traversal
 from remanence.graph.graph_at_time import KnownEntities, NodeRef
@@ -18,8 +18,18 @@ from remanence.space.facets.graph_queries import EdgeNames, GraphQueries, edge_n
 if TYPE_CHECKING:
     import igraph
     import networkx
+    from typing_extensions import Unpack
 
 _MAX_TIMELINE = 60
+
+
+class PartOptions(TypedDict, total=False):
+    """Which part of the graph is taken: the arguments of `GraphView.show` after `start`."""
+
+    relations: EdgeNames | None
+    depth: int
+    at: Moment | None
+    limit: int
 
 
 class GraphView(GraphQueries):
@@ -50,31 +60,17 @@ class GraphView(GraphQueries):
 
         Raises:
             NotFound: The start is unknown.
-            InvalidInput: Another argument is not valid; the message names it.
         """
         return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit))
 
-    ashow = in_thread(show)
-
-    def save(
-        self,
-        path: str | FilePath,
-        start: NodeRef | None = None,
-        relations: EdgeNames | None = None,
-        depth: int = 3,
-        at: Moment | None = None,
-        limit: int = 500,
-    ) -> FilePath:
+    def save(self, path: str | FilePath, start: NodeRef | None = None, **part: Unpack[PartOptions]) -> FilePath:
         """Write a picture of the graph to a file.
 
         Args:
             path: The file. Its ending is the format: .html (an interactive page that needs no network), .svg or
                 .graphml.
             start: As for `show`.
-            relations: As for `show`.
-            depth: As for `show`.
-            at: As for `show`.
-            limit: As for `show`.
+            **part: `relations`, `depth`, `at` and `limit`, as for `show`.
 
         Returns:
             The path of the file.
@@ -90,26 +86,14 @@ class GraphView(GraphQueries):
             ...     space.graph.save(tempfile.mkdtemp() + "/graph.svg").name
             'graph.svg'
         """
-        return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit)).save(path)
+        return self.show(start, **part).save(path)
 
-    asave = in_thread(save)
-
-    def to_igraph(
-        self,
-        start: NodeRef | None = None,
-        relations: EdgeNames | None = None,
-        depth: int = 3,
-        at: Moment | None = None,
-        limit: int = 500,
-    ) -> igraph.Graph:
+    def to_igraph(self, start: NodeRef | None = None, **part: Unpack[PartOptions]) -> igraph.Graph:
         """The graph as an `igraph.Graph`, with labels and times as attributes.
 
         Args:
             start: As for `show`.
-            relations: As for `show`.
-            depth: As for `show`.
-            at: As for `show`.
-            limit: As for `show`.
+            **part: `relations`, `depth`, `at` and `limit`, as for `show`.
 
         Returns:
             A directed graph.
@@ -124,26 +108,14 @@ class GraphView(GraphQueries):
             ...     space.graph.to_igraph().vs["label"]
             ['Alice', 'Porto']
         """
-        return pictures.to_igraph(self._subgraph(start, relations, depth, at, limit))
+        return pictures.to_igraph(self._subgraph(start, **part))
 
-    ato_igraph = in_thread(to_igraph)
-
-    def to_networkx(
-        self,
-        start: NodeRef | None = None,
-        relations: EdgeNames | None = None,
-        depth: int = 3,
-        at: Moment | None = None,
-        limit: int = 500,
-    ) -> networkx.MultiDiGraph:
+    def to_networkx(self, start: NodeRef | None = None, **part: Unpack[PartOptions]) -> networkx.MultiDiGraph:
         """The graph as a `networkx.MultiDiGraph`, with labels and times as attributes.
 
         Args:
             start: As for `show`.
-            relations: As for `show`.
-            depth: As for `show`.
-            at: As for `show`.
-            limit: As for `show`.
+            **part: `relations`, `depth`, `at` and `limit`, as for `show`.
 
         Returns:
             The graph.
@@ -152,9 +124,7 @@ class GraphView(GraphQueries):
             NotFound: The start is unknown.
             MissingExtra: networkx is not installed.
         """
-        return pictures.to_networkx(self._subgraph(start, relations, depth, at, limit))
-
-    ato_networkx = in_thread(to_networkx)
+        return pictures.to_networkx(self._subgraph(start, **part))
 
     def show_timeline(self, node: NodeRef | None = None) -> NotebookPicture:
         """A picture for a notebook: when relations held, and when they were learned.
@@ -174,8 +144,6 @@ class GraphView(GraphQueries):
         relations = self._all_relations()
         return pictures.timeline_picture(relations[-_MAX_TIMELINE:], now=self._now(), total=len(relations))
 
-    ashow_timeline = in_thread(show_timeline)
-
     def save_timeline(self, node: NodeRef | None, path: str | FilePath) -> FilePath:
         """Write the picture of `show_timeline` to a file.
 
@@ -192,16 +160,23 @@ class GraphView(GraphQueries):
         """
         return self.show_timeline(node).save(path)
 
+    ashow = in_thread(show)
+    asave = in_thread(save)
+    ato_igraph = in_thread(to_igraph)
+    ato_networkx = in_thread(to_networkx)
+    ashow_timeline = in_thread(show_timeline)
     asave_timeline = in_thread(save_timeline)
 
     def _subgraph(
-        self, start: NodeRef | None, relations: EdgeNames | None, depth: int, at: Moment | None, limit: int
+        self,
+        start: NodeRef | None,
+        relations: EdgeNames | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
     ) -> Subgraph:
-        names, steps, most = (
-            edge_names(relations),
-            inputs.check_positive_int(depth, "depth", MAX_DEPTH),
-            inputs.check_limit(limit),
-        )
+        steps = inputs.check_positive_int(depth, "depth", MAX_DEPTH)
+        names, most = edge_names(relations), inputs.check_limit(limit)
         with self._graph_at(at, any_time=at is None) as graph:
             starts = graph.all_nodes() if start is None else [graph.find(start)]
             steps = 1 if start is None else steps

@@ -42,17 +42,12 @@ class Jobs(Facet):
 
         Returns:
             The jobs.
-
-        Raises:
-            InvalidInput: There is no such status.
         """
         if status is not None and status not in _STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_STATUSES)}.")
         with self._engine.open_index(self._space) as index:
             jobs = [Job(state.id, self._space, self._engine) for state in [*index.journal.jobs.values()]]
         return jobs if status is None else [job for job in jobs if job.status == status]
-
-    alist = in_thread(list)
 
     def get(self, id: str) -> Job:
         """The job with this id.
@@ -72,8 +67,6 @@ class Jobs(Facet):
                 raise NotFound(f"space {self._space!r} has no job {job_id!r}. space.jobs.list() lists them.")
         return Job(job_id, self._space, self._engine)
 
-    aget = in_thread(get)
-
     def spent(self, day: Moment | None = None) -> TokenUsage:
         """The calls of the language model for facts of this space on a day (UTC), and their tokens in and out.
 
@@ -88,8 +81,6 @@ class Jobs(Facet):
         with self._engine.open_index(self._space) as index:
             return spent_on(index, moment)
 
-    aspent = in_thread(spent)
-
     def run_due(self) -> int:
         """Do the jobs of this space that are due, in this thread. Use this with `open(..., worker=False)`.
 
@@ -100,4 +91,7 @@ class Jobs(Facet):
         """
         return run_due_jobs(self._engine, self._space)
 
+    alist = in_thread(list)
+    aget = in_thread(get)
+    aspent = in_thread(spent)
     arun_due = in_thread(run_due)

@@ -64,9 +64,6 @@ class ProceduresView(Facet):
         Returns:
             What is known; None if no similar task is known.
 
-        Raises:
-            InvalidInput: `task` or `tools` is not valid.
-
         Example:
             >>> import remanence
             >>> old, new = {"tools": {"cli": "1.4"}}, {"tools": {"cli": "2.0"}}
@@ -83,8 +80,6 @@ class ProceduresView(Facet):
         runs = self._runs(task_digest(asked))
         return procedure_of(runs, installed) if runs else self._similar(asked, installed)
 
-    arecall = in_thread(recall)
-
     def list(self) -> list[Procedure]:
         """What is known of each task, in the order in which the tasks were first done.
 
@@ -96,6 +91,7 @@ class ProceduresView(Facet):
             by_task.setdefault(task_digest(run.task), []).append(run)
         return [procedure_of(runs, {}) for runs in by_task.values()]
 
+    arecall = in_thread(recall)
     alist = in_thread(list)
 
     @retry_if_erased

@@ -48,8 +48,6 @@ class Proposals(Facet):
         fields, origin = proposals.memory_fields(memory, by), (memory.space, memory.id)
         return proposals.propose(self._engine, self._space, fields, origin, by, note)
 
-    aadd = in_thread(add)
-
     def list(self, status: str | None = "open") -> list[Proposal]:
         """The proposals to this space, oldest first.
 
@@ -58,13 +56,8 @@ class Proposals(Facet):
 
         Returns:
             The proposals, with their texts: over a server, a token needs "write" to see them.
-
-        Raises:
-            InvalidInput: There is no such status.
         """
         return proposals.list_proposals(self._engine, self._space, status)
-
-    alist = in_thread(list)
 
     def approve(self, id: str, *, by: str | None = None) -> Memory:
         """Make a proposal a memory of this space. `meta["origin"]` has where it comes from and who decided.
@@ -81,8 +74,6 @@ class Proposals(Facet):
             InvalidInput: It was decided already.
         """
         return proposals.approve(self._engine, self._space, inputs.check_text(id, "id"), by)
-
-    aapprove = in_thread(approve)
 
     def reject(self, id: str, why: str | None = None, *, by: str | None = None) -> Proposal:
         """Record that a proposal does not become a memory. Its text stays for the record: `erase` deletes it.
@@ -101,8 +92,6 @@ class Proposals(Facet):
         """
         return proposals.reject(self._engine, self._space, inputs.check_text(id, "id"), why, by)
 
-    areject = in_thread(reject)
-
     def erase(self, id: str) -> ErasureCertificate:
         """Delete the text of a proposal for good. The memory that it became, if it was approved, stays.
 
@@ -119,4 +108,8 @@ class Proposals(Facet):
         erase = partial(forgetting.erase, self._engine, ids=[inputs.check_text(id, "id")])
         return certify(self._engine, hidden, [hidden], erase)
 
+    aadd = in_thread(add)
+    alist = in_thread(list)
+    aapprove = in_thread(approve)
+    areject = in_thread(reject)
     aerase = in_thread(erase)

@@ -59,9 +59,6 @@ class Upkeep(UpkeepReports):
         Returns:
             An object with the same methods. This one stays as it is.
 
-        Raises:
-            InvalidInput: A name is not a setting, or a value is not valid.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -78,8 +75,6 @@ class Upkeep(UpkeepReports):
             The expired memories.
         """
         return record_expired(self._engine, self._space)
-
-    aexpire = in_thread(expire)
 
     def gc(
         self,
@@ -103,9 +98,6 @@ class Upkeep(UpkeepReports):
         Returns:
             The plan, which prints as a table. It is applied already, unless `dry_run` is True.
 
-        Raises:
-            InvalidInput: `mode` or `limit` is not valid.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -120,8 +112,6 @@ class Upkeep(UpkeepReports):
             progress,
             below=settings.forget_below,
         )
-
-    agc = in_thread(gc)
 
     def consolidate(
         self,
@@ -154,8 +144,6 @@ class Upkeep(UpkeepReports):
             consolidation.plan_consolidation, self._engine, settings=self.settings, step=step, clusters=clusters
         )
         return self._step(plan, dry_run or mode == "preview", progress)
-
-    aconsolidate = in_thread(consolidate)
 
     def promote(
         self,
@@ -196,8 +184,6 @@ class Upkeep(UpkeepReports):
             progress,
         )
 
-    apromote = in_thread(promote)
-
     def import_vault(
         self, vault: str | Path | None = None, *, dry_run: bool = False, progress: bool | Progress = False
     ) -> VaultImportPlan:
@@ -226,8 +212,6 @@ class Upkeep(UpkeepReports):
 
         return self._preview_or_apply(plan, dry_run, progress)
 
-    aimport_vault = in_thread(import_vault)
-
     def discover(self, *, dry_run: bool = False, progress: bool | Progress = False) -> DiscoveryPlan:
         """Link memories that are about the same entities, at least two, from a score of `settings.relate_above` on.
 
@@ -244,8 +228,6 @@ class Upkeep(UpkeepReports):
             dry_run,
             progress,
         )
-
-    adiscover = in_thread(discover)
 
     def run(
         self,
@@ -266,9 +248,6 @@ class Upkeep(UpkeepReports):
         Returns:
             The plan, which prints as a table. It is applied already, unless `dry_run` is True.
 
-        Raises:
-            InvalidInput: A step is unknown.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -277,8 +256,6 @@ class Upkeep(UpkeepReports):
         """
         plan = partial(pipeline.plan_steps, self._engine, settings=self.settings, steps=steps, vault=self._vault(vault))
         return self._step(plan, dry_run, progress)
-
-    arun = in_thread(run)
 
     def apply(self, plan: Plan, *, progress: bool | Progress = False) -> Run | None:
         """Do exactly what a plan says.
@@ -299,8 +276,6 @@ class Upkeep(UpkeepReports):
         with runs.upkeep_lock(self._engine, self._space):
             run_id = self._apply(plan, progress)
         return next(run for run in self.runs() if run.id == run_id)
-
-    aapply = in_thread(apply)
 
     @overload
     def undo(self, run: str | Run) -> UndoReport: ...
@@ -356,8 +331,6 @@ class Upkeep(UpkeepReports):
         ids = inputs.check_one_or_more_ids(memories)
         return unforget(self._engine, self._space, ids)
 
-    arestore = in_thread(restore)
-
     def start(
         self,
         interval: str | float | timedelta = "1h",
@@ -374,9 +347,6 @@ class Upkeep(UpkeepReports):
 
         Returns:
             The schedule. Call its `stop` to end it.
-
-        Raises:
-            InvalidInput: This is not an interval.
         """
 
         def work() -> None:
@@ -386,6 +356,16 @@ class Upkeep(UpkeepReports):
         schedule = Schedule(work, parse_interval(interval))
         schedule.start()
         return schedule
+
+    aexpire = in_thread(expire)
+    agc = in_thread(gc)
+    aconsolidate = in_thread(consolidate)
+    apromote = in_thread(promote)
+    aimport_vault = in_thread(import_vault)
+    adiscover = in_thread(discover)
+    arun = in_thread(run)
+    aapply = in_thread(apply)
+    arestore = in_thread(restore)
 
     def _step(
         self,

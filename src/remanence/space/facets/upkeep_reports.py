@@ -62,9 +62,6 @@ class UpkeepReports(Facet):
         Returns:
             The report, which prints as a table.
 
-        Raises:
-            InvalidInput: `limit` is not a whole number above 0.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -75,8 +72,6 @@ class UpkeepReports(Facet):
         most = None if limit is None else inputs.check_positive_int(limit, "limit")
         with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
             return decay.find_at_risk(index, self._engine.now(), self.settings, report_progress, most)
-
-    adecay = in_thread(decay)
 
     def show_decay(
         self, ids: str | Memory | Iterable[str | Memory] | None = None, *, days: float = 90
@@ -119,8 +114,6 @@ class UpkeepReports(Facet):
             title = f"Decay of {pluralize(len(curves), 'memory', 'memories')}"
         draw = partial(decay_picture.decay_svg, title, curves, now, days, settings)
         return svg_picture(title, 460 + 20 * len(curves), draw)
-
-    ashow_decay = in_thread(show_decay)
 
     def clusters(
         self,
@@ -167,8 +160,6 @@ class UpkeepReports(Facet):
             progress,
         )
 
-    aclusters = in_thread(clusters)
-
     def review(
         self, *, limit: int = 20, below: float = 0.5, now: Moment | None = None, progress: bool | Progress = False
     ) -> ReviewList:
@@ -187,9 +178,6 @@ class UpkeepReports(Facet):
         Returns:
             The list, which prints as a table.
 
-        Raises:
-            InvalidInput: An argument is not valid.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None, embedder="remanence-sentences") as space:
@@ -204,8 +192,6 @@ class UpkeepReports(Facet):
         with progress_bar(progress, "reading") as report_progress:
             return find_uncertain(self._engine, self._space, at, bound, count, report_progress)
 
-    areview = in_thread(review)
-
     def missed_recalls(self) -> MissedRecallReport:
         """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid.
 
@@ -213,8 +199,6 @@ class UpkeepReports(Facet):
             The report, with the memories. `restore` accepts it.
         """
         return garbage_collection.find_missed_recalls(self._engine, self._space)
-
-    amissed_recalls = in_thread(missed_recalls)
 
     def runs(self) -> list[Run]:
         """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one.
@@ -224,6 +208,11 @@ class UpkeepReports(Facet):
         """
         return runs.list_runs(self._engine, self._space)
 
+    adecay = in_thread(decay)
+    ashow_decay = in_thread(show_decay)
+    aclusters = in_thread(clusters)
+    areview = in_thread(review)
+    amissed_recalls = in_thread(missed_recalls)
     aruns = in_thread(runs)
 
     def _with_memories(

@@ -97,8 +97,6 @@ class MemoryFiles:
         """
         return self.store.history(path)
 
-    ahistory = in_thread(history)
-
     def run(self, command: Mapping[str, Any]) -> str:
         """Run a command as a model sends it: `{"command": "view", "path": "/memories"}`.
 
@@ -128,8 +126,6 @@ class MemoryFiles:
         text: str = getattr(self, name)(**arguments)
         return text
 
-    arun = in_thread(run)
-
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """The lines of a file with their numbers, or what a folder contains, two levels deep.
 
@@ -148,8 +144,6 @@ class MemoryFiles:
             raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
         return self._view_folder(path, below)
 
-    aview = in_thread(view)
-
     def create(self, path: str, file_text: str) -> str:
         """Create a file.
 
@@ -165,8 +159,6 @@ class MemoryFiles:
                 raise InvalidInput(f"File {path} already exists")
             self.store.write(path, _text(file_text, "file_text"))
         return f"File created successfully at: {path}"
-
-    acreate = in_thread(create)
 
     def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
         """Replace a text that occurs once in a file.
@@ -200,8 +192,6 @@ class MemoryFiles:
             + _numbered(around, max(0, line - 2) + 1)
         )
 
-    astr_replace = in_thread(str_replace)
-
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Insert a text after a line of a file; 0 is its beginning.
 
@@ -228,8 +218,6 @@ class MemoryFiles:
             self.store.write(path, changed if changed.endswith("\n") else f"{changed}\n")
         return f"The file {path} has been edited."
 
-    ainsert = in_thread(insert)
-
     def delete(self, path: str) -> str:
         """Delete a file, or a folder with all that is below it. The history still has it.
 
@@ -241,8 +229,6 @@ class MemoryFiles:
         """
         self.store.delete(path)
         return f"Successfully deleted {path}"
-
-    adelete = in_thread(delete)
 
     def rename(self, old_path: str, new_path: str) -> str:
         """Rename or move a file, or a folder with all that is below it.
@@ -257,6 +243,13 @@ class MemoryFiles:
         self.store.rename(old_path, new_path)
         return f"Successfully renamed {old_path} to {new_path}"
 
+    ahistory = in_thread(history)
+    arun = in_thread(run)
+    aview = in_thread(view)
+    acreate = in_thread(create)
+    astr_replace = in_thread(str_replace)
+    ainsert = in_thread(insert)
+    adelete = in_thread(delete)
     arename = in_thread(rename)
 
     def _text_file(self, path: str) -> StoredFile:
