@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph_speed import make_society
-from remanence.index.arrays import adjacency
+from remanence.index import arrays
 
 _LOOKUPS = 20_000
 _GROWN_BY = 500
@@ -64,7 +64,7 @@ def measure(count: int) -> None:
     """Print what the index of all edges takes, and a search in it."""
     ends = make_edges(count)
     before, began = _resident(), time.process_time()
-    graph = adjacency.Adjacency(ends)
+    graph = arrays.Adjacency(ends)
     graph.edges_of_each([0])
     made, resident = time.process_time() - began, _resident() - before
     dice = np.random.default_rng(1)
@@ -78,7 +78,7 @@ def measure(count: int) -> None:
 def measure_growth(count: int) -> None:
     """Print what a growing graph costs, and the longest step, by the clock."""
     edges = [(int(a), int(b)) for a, b in make_edges(count)]
-    graph, spent, longest = adjacency.Adjacency(), time.process_time(), 0.0
+    graph, spent, longest = arrays.Adjacency(), time.process_time(), 0.0
     for start in range(0, count, _GROWN_BY):
         began = time.perf_counter()
         graph.extend(edges[start : start + _GROWN_BY])

@@ -39,7 +39,7 @@ from rich.console import Console
 from rich.table import Table
 
 import remanence
-from remanence.index.arrays import grouped
+from remanence.index import arrays
 from remanence.index.projection import Projection
 from remanence.index.vectors.stores import edge
 from vector_peers import DEPTH, Figures, cpu, measure_peers, median_ms
@@ -204,7 +204,7 @@ def longest_stop(space: remanence.Space, world: World) -> Figures:
         lock = index.lock = TimedLock()  # type: ignore[assignment]
         reader = threading.Thread(target=ask_on)
         reader.start()
-        with mock.patch.object(grouped, "_MAX_TAIL", -(10**9)):
+        with mock.patch.object(arrays, "_MAX_TAIL", -(10**9)):
             for begin in range(0, BATCH, 100):
                 space.add_many(texts[begin : begin + 100])
         with index.lock:

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.text.lexicon.thesaurus import thesaurus_lines
+from remanence.text.lexicon.word_lists import thesaurus_lines
 from remanence.text.text import STOP_WORDS
 
 DIMENSION = 256

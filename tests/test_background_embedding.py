@@ -12,11 +12,11 @@ import pytest
 
 import remanence
 from remanence import Space
-from remanence.index.engine import background_embedding
+from remanence.index.engine import embedding
 from remanence.testing import HashingEmbedder
 
 TEXTS = [f"Alice painted room {number} green." for number in range(150)]
-FIRST_BATCH = background_embedding.BATCH
+FIRST_BATCH = embedding.BATCH
 
 
 class GatedEmbedder(HashingEmbedder):
@@ -109,7 +109,7 @@ def test_what_a_killed_process_had_not_embedded_is_embedded_after_it(home: Path)
 
 def test_an_embedder_that_was_down_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Later and later; nothing has to be called for it."""
-    monkeypatch.setattr(background_embedding, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(embedding, "FIRST_PAUSE", 0.01)
     embedder = GatedEmbedder()
     embedder.gate.set()
     with remanence.open(None, embedder=embedder, reader=None) as space:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
 from examples import examples
-from remanence.index.words.bm25 import GrowingBM25
+from remanence.index.words import GrowingBM25
 
 WORD = st.sampled_from("ant bee cat dog eel".split())
 DOCUMENT = st.lists(WORD, max_size=8)

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 import remanence
 from remanence import Memory, Space
-from remanence.models.reader_input import ANSWER_WORDS, FRAGMENT_WORDS, needs_turn_before
+from remanence.models.readers import ANSWER_WORDS, FRAGMENT_WORDS, needs_turn_before
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app
 from remote import connected

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import remanence
 from model_replies import USER_FACTS
 from remanence import InvalidInput, Receipt, Space, View
-from remanence.index.versions.metadata_filter import check_filter, filter_mask, value_at
+from remanence.index.versions.fields import check_filter, filter_mask, value_at
 from remanence.testing import FakeClock, HashingEmbedder
 
 

@@ -21,7 +21,7 @@ from examples import examples
 from remanence import RemanenceError
 from remanence.models.llm_extractor import json_lines
 from remanence.models.message_words import turn_features
-from remanence.models.reader_input import as_line, needs_turn_before
+from remanence.models.readers import as_line, needs_turn_before
 from remanence.ports import ReaderLine
 from remanence.recall.question import parse_question
 from remanence.schema import Hit, Memory
@@ -32,11 +32,18 @@ from remanence.text.front_matter import strip_links
 from remanence.text.hidden_characters import escape_terminal
 from remanence.text.lexicon.languages import language_of
 from remanence.text.named_entities.alias_rules import find_aliases
-from remanence.text.passages import split_passages
 from remanence.text.redaction import redact
 from remanence.text.rule_extractor import RuleExtractor
 from remanence.text.temporal import find_stated_times, find_times, parse_moment, parse_window, time_parsing
-from remanence.text.text import last_words, normalize_name, normalize_text, question_share, split_sentences, tokens
+from remanence.text.text import (
+    last_words,
+    normalize_name,
+    normalize_text,
+    question_share,
+    split_passages,
+    split_sentences,
+    tokens,
+)
 from remanence.transfer.imports.markdown import MarkdownFolder
 from remanence.transfer.jsonlines import JsonLinesWriter
 from remanence.upkeep.vault_notes import notes

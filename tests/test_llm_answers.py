@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from remanence.models.llm_clients import Reply
-from remanence.models.llm_facts import checked_fact
-from remanence.models.llm_replies import parse_rows
+from remanence.models.llm_facts import checked_fact, parse_rows
 from remanence.models.llm_source import Chunk, Piece
 from remanence.schema import MEMORY_KINDS, UTC, Fact, Memory, Triple, Utterance
 

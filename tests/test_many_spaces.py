@@ -73,15 +73,13 @@ def test_small_spaces_have_no_files_of_their_own(reopen: Reopen, home: Path) -> 
 
 
 def test_a_space_of_an_older_release_opens_and_its_shard_goes(reopen: Reopen, home: Path) -> None:
-    """Each space had a shard of the vector engine and an index file in one folder."""
+    """Each space had a shard of the vector engine."""
     memory = reopen().add(PORTO)
     reopen().close()
     shard = EdgeStore(home / "vectors" / folder_name("default"), HashingEmbedder().dimension)
     shard.upsert([0], unit_vectors(1, HashingEmbedder().dimension))  # whatever it was
     shard.close()
     (home / "vectors" / f"{folder_name('default')}.sums").unlink()
-    (home / "index").mkdir()
-    (home / "index" / "0123.npz").write_bytes(b"an index file of an older release")
 
     space = reopen()
     assert space.recall("Porto", signals=["vectors"])[0].memory == memory
@@ -293,7 +291,7 @@ def test_check_compares_vectors(reopen: Reopen) -> None:
     space = reopen()
     space.add_many([f"Boat {n} lies in harbour {n % 7}." for n in range(50)])
     with space._engine.open_index("default") as index:
-        point = int(index.vectors._table.points[7])
+        point = int(index.vectors.points[7])
         index.vectors._store.upsert([point], unit_vectors(1, HashingEmbedder().dimension))
     assert "1 vectors in the store are not those of the ledger" in space.admin.check()["vectors"]
     space.rebuild()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from remanence.index.graph.name_vectors import NameVectors
+from remanence.index.graph.mention_index import NameVectors
 
 
 @pytest.fixture

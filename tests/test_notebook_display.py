@@ -14,7 +14,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.errors import MissingExtra
-from remanence.index.words.words import Words
+from remanence.index.words import Words
 from remanence.testing import FakeClock, HashingEmbedder, evaluate
 
 EVIL = "<script>alert(1)</script> & \"quotes\" 'too'"

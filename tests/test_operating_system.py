@@ -19,7 +19,7 @@ import pytest
 
 from remanence import operating_system
 from remanence.cli import doctor
-from remanence.index.vectors.stores import shard_files
+from remanence.index.vectors.stores import edge
 from remanence.ledger.locks import FolderLocks
 from remanence.operating_system import (
     after_fork,
@@ -166,7 +166,7 @@ def test_a_sparse_file_has_the_checksum_of_a_full_one(system: str, tmp_path: Pat
         file.seek(1 << 20)
         file.write(b"data")
     full.write_bytes(bytes(1 << 20) + b"data")
-    assert shard_files._checksum(sparse) == shard_files._checksum(full) != 0
+    assert edge._checksum(sparse) == edge._checksum(full) != 0
     with sparse.open("rb") as file:
         assert next_data(file.fileno(), 0) == (0 if system == "windows" else 1 << 20)
 

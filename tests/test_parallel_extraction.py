@@ -10,8 +10,8 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Space
-from remanence.remember import parallel_extraction
-from remanence.remember.parallel_extraction import ParallelExtractor
+from remanence.remember import bulk
+from remanence.remember.bulk import ParallelExtractor
 from remanence.testing import FakeClock
 from remanence.text.rule_extractor import RuleExtractor
 
@@ -31,7 +31,7 @@ def turns(count: int) -> list[dict[str, Any]]:
 
 
 def filled(monkeypatch: pytest.MonkeyPatch, least: int) -> list[tuple[Any, ...]]:
-    monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", least)
+    monkeypatch.setattr(bulk, "MIN_TEXTS", least)
     with remanence.open(None, clock=FakeClock("2026-05-04")) as space:
         memories = space.add_many(rows(300)) + space.add_turns(turns(300))
         return [(m.text, m.mentions, m.triples, m.valid, m.turn, m.tags, m.kind) for m in memories]
@@ -78,7 +78,7 @@ def test_nothing_is_stored_if_a_date_of_a_late_row_is_wrong(
     space: Space, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, str]
 ) -> None:
     """Although the first rows could be stored before the last one is prepared."""
-    monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", 10)
+    monkeypatch.setattr(bulk, "MIN_TEXTS", 10)
     monkeypatch.setattr("remanence.remember.bulk._SLICE", 5)
 
     with pytest.raises(InvalidInput, match="row 20"):
@@ -90,7 +90,7 @@ def test_nothing_is_stored_if_a_date_of_a_late_row_is_wrong(
 
 def test_the_progress_counts_all_rows(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if they are stored in slices."""
-    monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", 10)
+    monkeypatch.setattr(bulk, "MIN_TEXTS", 10)
     monkeypatch.setattr("remanence.remember.bulk._SLICE", 10)
     seen: list[tuple[int, int]] = []
     space.add_many(rows(25), progress=lambda done, total: seen.append((done, total)))
@@ -106,8 +106,8 @@ class Unused(RuleExtractor):
 def test_a_program_that_is_no_interpreter_starts_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its executable would start the program itself."""
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    assert parallel_extraction.can_extract_in_parallel(RuleExtractor(), parallel_extraction.MIN_TEXTS)
+    assert bulk.can_extract_in_parallel(RuleExtractor(), bulk.MIN_TEXTS)
     monkeypatch.setattr(sys, "executable", "/opt/notes/notes")
-    assert not parallel_extraction.can_extract_in_parallel(RuleExtractor(), parallel_extraction.MIN_TEXTS)
+    assert not bulk.can_extract_in_parallel(RuleExtractor(), bulk.MIN_TEXTS)
     monkeypatch.setattr(sys, "executable", "")
-    assert not parallel_extraction.can_extract_in_parallel(RuleExtractor(), parallel_extraction.MIN_TEXTS)
+    assert not bulk.can_extract_in_parallel(RuleExtractor(), bulk.MIN_TEXTS)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
-from remanence.text.passages import MAX_PASSAGES, split_passages, split_ranges
+from remanence.text.text import MAX_PASSAGES, split_passages, split_ranges
 
 TEXTS = st.one_of(
     st.text(max_size=600),

@@ -23,10 +23,8 @@ import pytest
 from remanence import InvalidInput, Relation, Space, Window
 from remanence.errors import MissingExtra
 from remanence.graph.history import HistoryEvent
-from remanence.graph.pictures import graph_page, graph_picture, timeline_picture, to_igraph, to_networkx
-from remanence.graph.pictures.layout import RADIUS, lay_out, width_in_letters
-from remanence.graph.pictures.svg import graph_svg
-from remanence.graph.pictures.timeline_picture import timeline_svg
+from remanence.graph.pictures import graph_page, graph_picture, timeline_picture, timeline_svg, to_igraph, to_networkx
+from remanence.graph.pictures.layout import RADIUS, graph_svg, lay_out, width_in_letters
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.schema import UTC
 from remanence.schema.notebook_pictures import LETTER_WIDTH

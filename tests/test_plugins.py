@@ -16,7 +16,7 @@ from remanence.index.times import Times
 from remanence.index.vectors.stores import LocalStores
 from remanence.index.vectors.stores.exact import ExactStore
 from remanence.index.vectors.vectors import Vectors
-from remanence.index.words.words import Words
+from remanence.index.words import Words
 from remanence.ledger.in_memory import InMemoryLedger
 from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.embedders import StaticEmbedder

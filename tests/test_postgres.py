@@ -28,9 +28,8 @@ from remanence import Space, errors
 from remanence.ledger import open_ledger, shown_location
 from remanence.ledger.postgres_backend import postgres as postgres_backend
 from remanence.ledger.postgres_backend import postgres_ledger
-from remanence.ledger.postgres_backend.postgres import Address, Connection, parse_address
+from remanence.ledger.postgres_backend.postgres import Address, Connection, PostgresLocks, parse_address
 from remanence.ledger.postgres_backend.postgres_ledger import PostgresLedger
-from remanence.ledger.postgres_backend.postgres_locks import PostgresLocks
 from remanence.ports import Ledger
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import HashingEmbedder, LocksContract

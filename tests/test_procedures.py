@@ -15,7 +15,7 @@ from remanence.adapters import recall_for_prompt
 from remanence.cli import main
 from remanence.recall.procedures import Step
 from remanence.recall.validity import lifetimes
-from remanence.remember.known_facts import find_known_facts
+from remanence.remember.remember import find_known_facts
 from remanence.testing import FakeClock
 from remanence.text.front_matter import split_front_matter
 from remote import connected

@@ -18,7 +18,7 @@ from examples import examples
 from remanence import Memory, Space
 from remanence.models.readers import SmallReader
 from remanence.ports import ListReading, ReaderLine
-from remanence.recall.nearest_earlier import NearestEarlier
+from remanence.recall.standing import NearestEarlier
 from remanence.recall.told import Told
 from remanence.recall.topics import load_topics
 from remanence.schema import ExtractionResult, Fact, Utterance

@@ -21,7 +21,7 @@ from examples import examples
 from remanence import Space
 from remanence.events import Remembered
 from remanence.index.times import Times
-from remanence.index.words.words import K1, B, Words, passage_tokens
+from remanence.index.words import K1, B, Words, passage_tokens
 from remanence.schema import EPOCH, Query, Window
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.text.text import tokens

@@ -16,7 +16,7 @@ import pytest
 import remanence
 from remanence import Evidence, Hit, Memory
 from remanence.models import catalogue, readers
-from remanence.models.reader_input import LINE_WORDS, MAX_LINES, as_line, excerpt
+from remanence.models.readers import LINE_WORDS, MAX_LINES, as_line, excerpt
 from remanence.ports import ListReading, ReaderLine
 from remanence.recall.question import parse_question
 from remanence.recall.reading import read_hits

@@ -22,7 +22,7 @@ from rich.console import Console
 import remanence
 from remanence import Recall, Space
 from remanence.events import Remembered
-from remanence.index.graph.graph_spread import WalkScores
+from remanence.index.graph.entity_graph import WalkScores
 from remanence.index.times import Times
 from remanence.recall.fusion import fuse, normalize_scores
 from remanence.schema import UTC, Query, Ranking, Window

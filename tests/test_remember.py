@@ -22,7 +22,7 @@ from remanence.errors import JobFailed
 from remanence.events import Extracted, Linked, Worked
 from remanence.ports import Extraction, ExtractionResult, Fact, FactEffect, Utterance
 from remanence.remember import jobs
-from remanence.remember.known_facts import MAX_KNOWN
+from remanence.remember.remember import MAX_KNOWN
 from remanence.schema import UTC
 from remanence.testing import FakeClock, HashingEmbedder
 from warm_process import WarmProcess

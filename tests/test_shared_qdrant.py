@@ -16,7 +16,7 @@ import remanence
 from qdrant_server import RunningServer, running_server
 from remanence import Qdrant
 from remanence.index.vectors.store_sync import StoreSync
-from remanence.index.vectors.stores.qdrant_connection import QdrantServer
+from remanence.index.vectors.stores.qdrant import QdrantServer
 from remanence.testing import HashingEmbedder
 from warm_process import WarmProcess, preload
 
@@ -266,7 +266,7 @@ def test_a_server_that_fails_costs_one_signal_for_as_long(
     home: Path, server: RunningServer, fault: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Adding, recalling, forgetting and erasing go on; what is missing is named, and caught up with by itself."""
-    monkeypatch.setattr("remanence.index.vectors.stores.qdrant_connection.MAX_RESPONSE_BYTES", 8 << 20)
+    monkeypatch.setattr("remanence.index.vectors.stores.qdrant.MAX_RESPONSE_BYTES", 8 << 20)
     settings = Qdrant(server.url, timeout=1)
     with opened(home, settings) as space:
         harbour, secret = space.add("The harbour is closed."), space.add("The harbour hides a secret.")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from remanence.models.embedders import StaticEmbedder
-from remanence.text.lexicon.thesaurus import THESAURUS_FILE, related_words
+from remanence.text.lexicon.word_lists import THESAURUS_FILE, related_words
 from remanence.text.text import TOKENIZER_VERSION, tokens
 
 BUILD_SCRIPT = Path(__file__).parents[1] / "benchmarks" / "build_thesaurus.py"

@@ -15,7 +15,7 @@ from remanence import InvalidInput
 from remanence.testing import FakeClock
 from remanence.text.text import split_sentences
 from remanence.upkeep.steps import discovery, memory_clusters
-from remanence.upkeep.steps.merged_text import merge_sentences, sentence_key
+from remanence.upkeep.steps.memory_clusters import merge_sentences, sentence_key
 
 TEA = (
     "Alice drinks green tea in the morning.",

@@ -18,13 +18,11 @@ from qdrant_client import AsyncQdrantClient, QdrantClient
 
 from remanence.errors import Closed, InvalidInput, MissingExtra, ProjectionError, ProjectionStale
 from remanence.index.vectors.stores import LocalStores, SharedStores, folder_name
-from remanence.index.vectors.stores.collection import Collection
 from remanence.index.vectors.stores.edge import EdgeStore, StoreBusy
 from remanence.index.vectors.stores.exact import ExactStore
 from remanence.index.vectors.stores.folder import FolderStore
-from remanence.index.vectors.stores.qdrant import Qdrant
-from remanence.index.vectors.stores.qdrant_connection import QdrantServer
-from remanence.index.vectors.stores.server import ServerStore
+from remanence.index.vectors.stores.qdrant import Qdrant, QdrantServer
+from remanence.index.vectors.stores.server import Collection, ServerStore
 from remanence.ports import VectorStore
 from remanence.testing.vector_store_contract import (
     SharedVectorStoreContract,

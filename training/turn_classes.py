@@ -1,4 +1,4 @@
-"""Learn the weights of `remanence.models.turn_classes`: what a turn tells, and how important it is.
+"""Learn the weights of `remanence.models.message_words`: what a turn tells, and how important it is.
 
     python training/turn_classes.py training/labels/*.jsonl      writes the weights
     python training/turn_classes.py training/labels/*.jsonl --check     only prints how well they tell turns apart
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.models.embedders import sentence_embedder
-from remanence.models.turn_classes import CLASSES, FILE, OUTPUTS
+from remanence.models.message_words import CLASSES, FILE, OUTPUTS
 
 HERE = Path(__file__).parent
 PEOPLE = HERE.parents[1] / "shared" / "chats"

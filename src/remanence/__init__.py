@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from remanence.graph.history import HistoryEvent as HistoryEvent
     from remanence.graph.traversal import Subgraph as Subgraph
     from remanence.index.engine.policy import Policy as Policy
-    from remanence.index.engine.trust import TrustRules as TrustRules
+    from remanence.index.engine.policy import TrustRules as TrustRules
     from remanence.index.vectors.stores.qdrant import Qdrant as Qdrant
     from remanence.ledger.encryption import Encryption as Encryption
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from remanence.space.union import union as union
     from remanence.space.view import View as View
     from remanence.text.framing import frame as frame
-    from remanence.transfer.encrypting import encrypt as encrypt
-    from remanence.transfer.encrypting import rotate_key as rotate_key
+    from remanence.transfer.migration import encrypt as encrypt
+    from remanence.transfer.migration import rotate_key as rotate_key
     from remanence.transfer.overview import Stats as Stats
     from remanence.upkeep.settings import UpkeepSettings as UpkeepSettings
 
@@ -81,10 +81,9 @@ _NAMES = {
     "space.space": "Space",
     "space.union": "Union union",
     "space.view": "View",
-    "index.engine.policy": "Policy",
-    "index.engine.trust": "TrustRules",
+    "index.engine.policy": "Policy TrustRules",
     "ledger.encryption": "Encryption",
-    "transfer.encrypting": "encrypt rotate_key",
+    "transfer.migration": "encrypt rotate_key",
     "errors": "Closed InvalidInput NotFound RemanenceError",
     "graph.diff": "Diff",
     "graph.history": "HistoryEvent",

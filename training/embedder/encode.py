@@ -21,7 +21,7 @@ from training.material.worlds import read_worlds
 from training.reader.encode import Texts, open_tokenizer
 from training.reader.question_list import QuestionList, read_lists
 
-from remanence.models.reader_input import BEFORE_WORDS, needs_turn_before, shorten_question
+from remanence.models.readers import BEFORE_WORDS, needs_turn_before, shorten_question
 
 MAX_PIECES = 110
 LABELS = ("tells", "state", "event", "plan", "preference", "moderate", "high", "about_user")

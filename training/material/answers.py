@@ -28,7 +28,7 @@ from training.material.matters import PEOPLE, fill, read_matters
 
 from remanence.models.embedders import TABLE, load_table
 from remanence.ports import ReaderLine
-from remanence.text.lexicon.thesaurus import related_words, words_of_series
+from remanence.text.lexicon.word_lists import related_words, words_of_series
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.temporal.time_vocabulary import DAY_NAMES, MONTH_NAMES, NUMBERS
 from remanence.text.text import STOP_WORDS, tokens

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
-from remanence.models.reader_input import MAX_LINES, ListTokens, SpecialTokens, join_list
+from remanence.models.readers import MAX_LINES, ListTokens, SpecialTokens, join_list
 from remanence.models.text_model import FOLDER
 
 SHARES = {

@@ -2,7 +2,7 @@
 
     python -m training.reader.encode LISTS/*.jsonl --out reader.npz
 
-Every text is stored once. A line is the number of its text, in the form in which `remanence.models.reader_input` gives
+Every text is stored once. A line is the number of its text, in the form in which `remanence.models.readers` gives
 it to the reader.
 """
 
@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from training.reader.near_duplicates import with_near_duplicates
 from training.reader.question_list import Line, QuestionList, read_lists
 
-from remanence.models.reader_input import as_line, day_text, needs_turn_before, shorten_question
+from remanence.models.readers import as_line, day_text, needs_turn_before, shorten_question
 from remanence.models.text_model import FOLDER
 from remanence.ports import ReaderLine
 from remanence.recall.question import parse_question

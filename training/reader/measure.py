@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from training.reader.batches import Lists
 from training.reader.model import ListReader
 
-from remanence.models.reader_input import MAX_LINES
+from remanence.models.readers import MAX_LINES
 
 MAX_LISTS, BATCH = 600, 64
 TELLS_SHARE = 0.05

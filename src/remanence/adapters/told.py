@@ -36,8 +36,7 @@ def told_probability(question: str, told: Iterable[tuple[str | None, str]], *, r
         >>> told_probability("What is the user's job?", turns, reader=default_reader()) < 0.1
         True
     """
-    from remanence.models.reader_input import LINE_WORDS, MAX_LINES  # here, as they load numpy
-    from remanence.models.readers import resolve_reader
+    from remanence.models.readers import LINE_WORDS, MAX_LINES, resolve_reader  # here, as they load numpy
     from remanence.ports import ReaderLine
 
     model = resolve_reader(reader)
@@ -66,7 +65,7 @@ def true_probability(statement: str, told: Iterable[tuple[str | None, str]]) -> 
         >>> true_probability("Where does the user live?", turns) is None
         True
     """
-    from remanence.models.reader_input import LINE_WORDS  # here, as they load numpy
+    from remanence.models.readers import LINE_WORDS  # here, as they load numpy
     from remanence.ports import ReaderLine
     from remanence.recall.checked_answer import supported_probability
 

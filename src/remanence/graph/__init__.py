@@ -1,12 +1,10 @@
 """The temporal knowledge graph: reading it, writing relations and links, entities, histories, pictures.
 
-graph_at_time.py      the graph as known at one position, at one moment
+graph_at_time.py      the graph as known at one position, at one moment; the entities of a view
 traversal.py          neighbours, paths, and relations that hold at the same time
 history.py            what happened to a memory or an entity
 diff.py               what changed between two moments
-assertions.py         writes relations and links, ends them, and declares predicates
-known_entities.py     the entities of a view
-entity_revisions.py   registering, renaming, merging and splitting entities
+assertions.py         writes: relations and links and their ends, predicates, changes to entities
 entity_map.py         all entities of a view as a map
 activity.py           memories by week and kind, and what is mentioned more and more
 pictures/             SVG pictures of all these

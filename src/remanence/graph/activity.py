@@ -50,11 +50,11 @@ def activity(graph: GraphAtTime, limit: int) -> Activity:
     """The activity of a view, with at most `limit` growing entities. Use it with the lock of the index."""
     catalog, snapshot = graph.index.catalog, graph.snapshot
     rows = np.flatnonzero(snapshot.row_mask)
-    told = np.minimum(catalog.times.told(rows), micros(snapshot.now))
+    told = np.minimum(catalog.times.told[rows], micros(snapshot.now))
     if not len(rows):
         return Activity((), ())
     weeks = (told - _MONDAY) // _WEEK
-    kinds = catalog.attributes.kinds(rows)
+    kinds = catalog.attributes.kinds[rows]
     counted = []
     for week in np.unique(weeks).tolist():
         counts = np.bincount(kinds[weeks == week], minlength=len(MEMORY_KINDS)).tolist()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from remanence.graph.graph_at_time import GraphAtTime
 from remanence.graph.pictures.layout import seeded_igraph, separate
-from remanence.index.position_cache import PositionCache
+from remanence.index.index import PositionCache
 
 _MAX_TOGETHER = 12
 """Of a memory that mentions more entities, such as a list, only the first are counted as mentioned together."""

@@ -28,13 +28,12 @@ from remanence.events import (
     Split,
     Undone,
 )
-from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode, KnownEntities
 from remanence.index.claims.predicates import normalize_predicate, states_after_event
 from remanence.index.index import Index
 from remanence.index.numbers import MemoryNumber, Row
 from remanence.recall.receipts import Receipt
-from remanence.recall.show.recall_tables import TIMES
+from remanence.recall.show import TIMES
 from remanence.recall.validity.superseded import replacement_row
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.schema.display import data_frame, html_table

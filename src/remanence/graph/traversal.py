@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, NEXT_TURN, GraphAtTime, GraphEdge, GraphNode
-from remanence.index.arrays.columns import Interner
+from remanence.index.arrays import Interner
 from remanence.index.claims.relations import Direction
-from remanence.recall.show.recall_tables import TIMES
+from remanence.recall.show import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
 from remanence.schema.display import data_frame
 from remanence.text.text import truncate

@@ -9,17 +9,16 @@ claims/              claims, the relations that they add up to, and when they ar
 links.py             links between memories
 numbers.py           the types of the numbers by which an index knows things
 journal.py           extractions, jobs, upkeep runs, usage
-words/               the signal of memories that share words with the question
+words.py             the signal of memories that share words with the question
 vectors/             the signal of memories near it in meaning, and the vector stores
 times.py             the signal of memories from the time that it names
 graph/               the signal of memories connected to what it is about
-arrays/              growing arrays, from which these are made
+arrays.py            growing arrays, from which these are made
 
 contents.py          all of these at one ledger position: what happens when an entry is applied
 projection.py        loads them from the index file, brings them up to date from the ledger, saves and rebuilds them
-index.py             the projection with what readers and writers look up in it
+index.py             the projection with what readers and writers look up in it; what takes long to compute from it
 index_file.py        the file that an index is loaded from
-position_cache.py    what takes long to compute from an index, kept until the next ledger entry
 memory_cache.py      memories that were read lately; a read is run again if another process erases what it found
 engine/              one opened ledger with its indexes: locks, embedding, erasure, checks of arguments
 """

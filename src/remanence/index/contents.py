@@ -27,7 +27,7 @@ from remanence.index.times import Times
 from remanence.index.vectors.vectors import Vectors
 from remanence.index.versions.catalog import MEMORY_ENTRY_KINDS, Catalog
 from remanence.index.versions.fields import RowFields
-from remanence.index.words.words import Words
+from remanence.index.words import Words
 from remanence.ledger.codec import WRONG_TYPES, find_damage
 from remanence.schema import Entry
 from remanence.text.text import text_hash

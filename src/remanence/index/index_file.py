@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.index.arrays.columns import MAX_UNRESERVED_VALUES, pack, unpack
+from remanence.index.arrays import MAX_UNRESERVED_VALUES, pack, unpack
 from remanence.operating_system import user_cache_folder
 
 if TYPE_CHECKING:
@@ -200,14 +200,6 @@ def index_path(folder: Path, space: str) -> Path:
 def space_hash(space: str) -> str:
     """The hash of a space name, for file names."""
     return hashlib.sha256(space.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def remove_files_of_older_releases(folder: Path) -> None:
-    """Delete index files of older releases. They are not used any more and contain text."""
-    with suppress(OSError), os.scandir(folder / "index") as entries:
-        for entry in entries:
-            if entry.is_file(follow_symlinks=False):
-                Path(entry.path).unlink(missing_ok=True)
 
 
 def _collect(header: Mapping[str, Any], parts: Mapping[str, IndexPart], *, copy: bool) -> Arrays:

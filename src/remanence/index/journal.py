@@ -26,7 +26,7 @@ from remanence.events import (
     Used,
     Worked,
 )
-from remanence.index.arrays.columns import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
+from remanence.index.arrays import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
 from remanence.schema import Entry, TokenUsage, micros
 
 JobStatus = Literal["queued", "waiting", "done", "given up", "cancelled"]

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Erased, Invalidated, Linked
-from remanence.index.arrays.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
-from remanence.index.arrays.columns import GROWING, JSON, TUPLES, Column, SavedPart
+from remanence.index.arrays import ENDINGS, GRAPH, GROWING, JSON, TUPLES, Adjacency, Column, EdgeEnds, SavedPart
 from remanence.index.numbers import MemoryNumber
 from remanence.index.versions.catalog import Catalog
 from remanence.schema import (

@@ -34,7 +34,7 @@ from remanence.index.vectors.stores.folder import FolderStore
 from remanence.index.vectors.vectors import Vectors, drop_malformed
 from remanence.index.versions.catalog import Catalog
 from remanence.index.versions.fields import RowFields
-from remanence.index.words.words import Words
+from remanence.index.words import Words
 from remanence.ledger import cipher_of
 from remanence.schema import OPEN_END, Entry
 from remanence.text.text import TOKENIZER_VERSION
@@ -49,7 +49,7 @@ T = TypeVar("T")
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "21"
+FORMAT = "22"
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after this many new entries, or a twentieth of those in the file if that is more. A
 process that is killed leaves no more than that to be applied again."""

@@ -82,7 +82,7 @@ def resolve_embedder(embedder: object = None, timeout: float | None = None) -> C
 
 def _embedder_by_name(name: str) -> Embedder:
     from remanence.models.catalogue import model_names
-    from remanence.models.onnx_models import OnnxEmbedder, open_session
+    from remanence.models.text_model import OnnxEmbedder, open_session
 
     check_tokenizers()
     if name == DEFAULT:

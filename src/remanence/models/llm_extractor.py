@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from remanence.errors import InvalidInput
 from remanence.models.llm_clients import has_return_type, resolve_llm
-from remanence.models.llm_facts import checked_fact, match_spelling
-from remanence.models.llm_replies import ParsedRows, Row, parse_index, parse_rows
+from remanence.models.llm_facts import ParsedRows, Row, checked_fact, match_spelling, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
 from remanence.ports import EVERY_TURNS, QUIET_SECONDS
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, TokenUsage, Utterance

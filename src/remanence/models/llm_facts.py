@@ -1,4 +1,4 @@
-"""Turns a row of a model's answer into a Fact, checked against the conversation.
+"""Parses the rows of a model's answer, and turns each into a Fact, checked against the conversation.
 
 A fact needs a quotation that stands in a turn. A model also invents, translates, and writes anything into any field.
 What can be repaired is repaired (a spelling, a date, "high" for a number), the rest is left out. Nothing is added.
@@ -6,24 +6,206 @@ What can be repaired is repaired (a spelling, a date, "high" for a number), the 
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
+from remanence.models.llm_clients import Reply
 from remanence.models.llm_dates import checked_window, stated_times
-from remanence.models.llm_replies import Row, parse_index
 from remanence.models.llm_source import USER_LABEL, Chunk, Piece, bare_name, numbers_in
-from remanence.models.llm_support import is_supported
-from remanence.schema import ASSISTANT, PLAN_TAG, SELF, Fact, FactEffect, MemoryKind, Mention, Triple, Window
+from remanence.models.readers import default_reader, resolve_reader
+from remanence.ports import ReaderLine
+from remanence.schema import (
+    ASSISTANT,
+    PLAN_TAG,
+    SELF,
+    Fact,
+    FactEffect,
+    Memory,
+    MemoryKind,
+    Mention,
+    Triple,
+    Utterance,
+    Window,
+)
+from remanence.text.lexicon.languages import ENGLISH
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.named_entities.name_spans import find_first_person_singular
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.text import normalize_name, normalize_text, replace_unstorable
+
+MAX_TEXT = 1_000_000  # characters of an answer; the rest is not read
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRows:
+    """The rows of an answer, and whether it was complete: neither cut off nor damaged."""
+
+    rows: tuple[Row, ...] = ()
+    complete: bool = True
+
+
+def parse_rows(reply: Reply, key: str) -> ParsedRows | None:
+    """What a reply lists under `key`; None if no list can be read.
+
+    >>> parse_rows(Reply(text='Sure! {"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
+    ParsedRows(rows=({'text': 'Tea.'},), complete=False)
+    >>> parse_rows(Reply(text="I have no facts for you."), "facts")
+    """
+    if reply.fields is None:
+        return _parse_text(reply.text, key)
+    listed = reply.fields.get(key)
+    if isinstance(listed, str):  # a list as JSON in a string
+        return _parse_text(listed, key)
+    if isinstance(listed, Mapping):
+        listed = [listed]
+    if not isinstance(listed, list | tuple):
+        return None
+    rows = tuple(row for row in map(_row, listed) if row is not None)
+    return ParsedRows(rows, len(rows) == len(listed)) if rows or not listed else None
+
+
+def _parse_text(text: str, key: str) -> ParsedRows | None:
+    """The first list named `key` that has a row; else a list or objects without a name; else an empty list."""
+    text = _THINKING.sub("", text[:MAX_TEXT])
+    named = list(re.finditer(rf"""["']?\b{re.escape(key)}["']?\s*:\s*\[""", text, re.IGNORECASE))
+    first = text.find("{")
+    is_list = first > 0 and text[:first].rstrip().endswith("[")
+    empty: ParsedRows | None = None
+    end: int | None = 0
+    for start, in_list in [(match.end(), True) for match in named] or [(max(first, 0), is_list)]:
+        if end is None:
+            break  # the rest of the text is inside a row that was cut off
+        if start >= end:
+            rows, end, is_complete = _parse_rows(text, start, in_list)
+            if rows:
+                return ParsedRows(rows, is_complete)
+            empty = ParsedRows() if in_list and is_complete else empty
+    return empty
+
+
+_THINKING = re.compile(r"\A\s*<(think\w*)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<unfinished>".*)|[][{}]', re.DOTALL)
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
+_BETWEEN_ROWS = re.compile(r"[\s,]*")
+_DECODER = json.JSONDecoder(strict=False)  # accepts line breaks inside strings
+
+
+def _parse_rows(text: str, position: int, in_list: bool) -> tuple[tuple[Row, ...], int | None, bool]:
+    """The rows from `position` on, in a list up to its end; where they end, None if the text ends first; and whether
+    all of them could be read."""
+    rows: list[Row] = []
+    is_complete = True
+    while True:
+        position = _BETWEEN_ROWS.match(text, position).end() if in_list else text.find("{", position)  # type: ignore[union-attr]
+        if position < 0:
+            return tuple(rows), len(text), is_complete
+        if text[position : position + 1] not in ("{", '"'):
+            is_cut, is_closed = position == len(text), text[position : position + 1] == "]"
+            return tuple(rows), None if is_cut else position, is_complete and is_closed
+        value, end = _parse_value(text, position)
+        if end is None:
+            return tuple(rows), None, False
+        position = end
+        if (row := _row(value)) is not None:
+            rows.append(row)
+        elif in_list:
+            is_complete = False
+
+
+def _parse_value(text: str, position: int) -> tuple[object, int | None]:
+    """The object or string at `position`, and where it ends; None for the end if the text ends first."""
+    try:
+        return _DECODER.raw_decode(text, position)
+    except (ValueError, RecursionError):
+        end = _find_end(text, position)
+    return (None, None) if end is None else (_parse_repaired(text[position:end]), end)
+
+
+def _find_end(text: str, start: int) -> int | None:
+    """Where the object or string at `start` ends, by its brackets and quotes."""
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(text, start):
+        if found["unfinished"]:
+            return None
+        depth += (found.group() in "{[") - (found.group() in "}]")
+        if depth <= 0:
+            return found.end()
+    return None
+
+
+def _parse_repaired(text: str) -> object:
+    """An object with trailing commas or in Python syntax; None if it cannot be parsed."""
+    repaired = _TRAILING_COMMA.sub("", text)
+    for parse in (_DECODER.decode, ast.literal_eval):
+        try:
+            return parse(repaired)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            continue
+    return None
+
+
+def _row(value: object) -> Row | None:
+    """A value as a row: a mapping, or a text alone; None for anything else."""
+    if isinstance(value, str):
+        return {"text": value}
+    return value if isinstance(value, Mapping) else None
+
+
+def parse_index(value: object, count: int) -> int | None:
+    """An index below `count`, given as a number or as digits."""
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
+        value = int(value)
+    return value if type(value) is int and 0 <= value < count else None
+
+
+MIN_SUPPORT = 0.25
+"""The share of the words of a fact that stand around its quotation, plus the reader's probability that the quoted turn
+tells it, must reach this. Of 200 facts of strangers' chats, 99% do with the turn that each is from, and 4% with a turn
+of another person."""
+TURNS_BEFORE = 2
+"""How many turns before the quoted one count for the words: an answer rests on its question."""
+
+
+def is_supported(text: str, quoted: Piece, chunk: Chunk, touched: Sequence[Memory], told_at: datetime) -> bool:
+    """Whether a quoted turn tells a fact, as far as this can be judged without a language model.
+
+    One shared word is enough in other languages than English, which the reader was trained on, and without a reader
+    (`REMANENCE_READER=none`).
+
+    Args:
+        text: The fact.
+        quoted: The turn, or the part of one, that it rests on.
+        chunk: What the model was shown.
+        touched: The known facts that it ends, replaces, confirms or extends: their words count, too.
+        told_at: When the turn was said.
+    """
+    before = chunk.pieces_before(quoted, TURNS_BEFORE)
+    source = Chunk((quoted,), before, tuple(touched))
+    shared = source.word_overlap(text)
+    if shared >= MIN_SUPPORT or (shared and source.language != ENGLISH) or resolve_reader() is None:
+        return shared > 0
+    line = ReaderLine(
+        quoted.utterance.text,
+        speaker=_label(quoted.utterance),
+        before=f"{_label(before[-1].utterance)}: {before[-1].utterance.text}" if before else "",
+    )
+    return shared + default_reader().read(text, [line], asked_at=told_at).answers[0] >= MIN_SUPPORT
+
+
+def _label(utterance: Utterance) -> str:
+    """The speaker as the reader is given it."""
+    name = speaker_name(utterance.speaker)
+    return USER_LABEL if name in (SELF, None) else name
+
 
 MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
 MAX_NAMES, MAX_TRIPLES, MAX_TAGS, MAX_EFFECTS = 32, 16, 8, 8

@@ -11,10 +11,9 @@ from itertools import groupby, pairwise
 
 from remanence.schema import SELF, Memory, Utterance
 from remanence.text.lexicon.languages import language_of
-from remanence.text.passages import split_passages
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal.time_vocabulary import NUMBERS, TENS
-from remanence.text.text import POSSESSIVE, strip_accents, tokens
+from remanence.text.text import POSSESSIVE, split_passages, strip_accents, tokens
 
 PRECEDING_TURNS = 4  # turns before a chunk that the prompt also shows, to understand "he" and "there"
 PRECEDING_SIZE = 400  # characters of each of them

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from remanence.errors import InvalidInput
 from remanence.recall.receipts import Receipt
-from remanence.recall.show.recall_tables import hits_to_df
+from remanence.recall.show import hits_to_df
 from remanence.schema import Evidence, Hit, HitUsage, Memory, SignalScale, Window, format_moment
 from remanence.schema.display import html_table
 from remanence.text.framing import estimate_tokens, plain_line
@@ -197,7 +197,7 @@ class Recall(Sequence[Hit]):
         Returns:
             The picture; a notebook draws it.
         """
-        from remanence.recall.show.bar_pictures import recall_picture
+        from remanence.recall.show import recall_picture
 
         return recall_picture(self)
 

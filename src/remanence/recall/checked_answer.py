@@ -15,8 +15,7 @@ from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import Moment
 from remanence.models.answer_check import MIN_SUCCESSOR, Judgement, claim_probability, judge
 from remanence.models.embedders import sentence_embedder
-from remanence.models.reader_input import MAX_LINES
-from remanence.models.readers import default_reader
+from remanence.models.readers import MAX_LINES, default_reader
 from remanence.recall.memories_used import HasMemory
 from remanence.recall.reading import as_reader_line, closer_in_time, valid_or_told
 from remanence.recall.sentence_features import Comparison, tells_past
@@ -106,7 +105,7 @@ class CheckedAnswer:
         Returns:
             The picture; a notebook draws it.
         """
-        from remanence.recall.show.checked_picture import checked_picture
+        from remanence.recall.show import checked_picture
 
         return checked_picture(self)
 

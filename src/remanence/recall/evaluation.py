@@ -174,7 +174,7 @@ class Evaluation(Sequence[SettingResult]):
 
     def show(self) -> NotebookPicture:
         """A picture for a notebook: a row for each setting, a bar for each measure, and its 95% interval."""
-        from remanence.recall.show.bar_pictures import settings_picture
+        from remanence.recall.show import settings_picture
 
         return settings_picture(self._title(), self.results)
 

@@ -1,4 +1,4 @@
-"""Fusion step of the read path: one ranking per signal in, one ranking out.
+"""Step of the read path: the query of a parsed question, the rankings of the signals that are asked, and one of all.
 
 Each signal's raw scores are scaled to 0..1, raised to its exponent, weighted and summed over the union of the rows. A
 signal that abstained takes no part, and neither does its weight. A signal that searched and found nothing keeps its
@@ -9,20 +9,169 @@ docs/decisions.md.)
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.errors import InvalidInput
-from remanence.index.arrays.columns import unique_inverse
+from remanence.errors import EmbedderError, InvalidInput
+from remanence.index.engine.row_filter import filter_mask
 from remanence.index.index import Index
 from remanence.ports import Signal, Stage
-from remanence.recall.query import RecallContext
-from remanence.schema import Evidence, Query, Ranking, micros
+from remanence.recall.question import ParsedQuestion, TimeFocus, in_first_person
+from remanence.recall.receipts import RecallRequest
+from remanence.schema import ASSISTANT, PROCEDURE, SELF, Evidence, Query, Ranking, Snapshot, Window, micros
+from remanence.text.lexicon.languages import language_of
+from remanence.text.text import split_words, stems, tokens
+
+if TYPE_CHECKING:
+    from remanence.models.embedders import CheckedEmbedder
+    from remanence.ports import Vector
+
+_FOLLOWED_CLAIMS = 64
+"""How many claims about an entity the graph signal follows, the newest first. Every recall reads them."""
+_OTHER_TIMES: tuple[TimeFocus, ...] = ("first", "previous", "before", "after", "during")
+
+
+@dataclass(frozen=True, slots=True)
+class RecallContext:
+    """One recall. The steps that read `index`, `snapshot` or `query` need the lock of the index."""
+
+    index: Index
+    request: RecallRequest
+    """The arguments of the caller."""
+    parsed: ParsedQuestion
+    """The question, parsed."""
+    snapshot: Snapshot
+    """The state of the space at the position and the moment of the request."""
+    query: Query
+    """The query that the signals are asked."""
+    include_superseded: bool
+    """Whether superseded rows are searched, because the question may be about the past."""
+
+
+class QuestionEmbedding(NamedTuple):
+    """The vector of a question, or the reason why there is none."""
+
+    vector: Vector | None
+    similarity_floor: float
+    """Similarities up to this count as none."""
+    error: str | None = None
+
+
+def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) -> dict[str, str]:
+    """The names in the question that belong to speakers, each with the speaker's full name."""
+    visible = index.catalog.visible_mask(request.position)
+    names = (*parsed.names, *parsed.uncommon_words)
+    full_names = {name: index.graph.full_speaker_name(name, visible) for name in names}
+    return {name: full_name for name, full_name in full_names.items() if full_name is not None}
+
+
+def embed_question(
+    index: Index, request: RecallRequest, parsed: ParsedQuestion, speakers: Collection[str], embedder: CheckedEmbedder
+) -> QuestionEmbedding:
+    """Embed the question if a signal needs it. No lock is held: the embedder may be slow. A question about a speaker is
+    embedded in the first person, because speakers say "I" where others use their name."""
+    floor = embedder.similarity_floor
+    if request.vector is not None or not any(s.needs_embedding for s in index.signals_for(request.signals)):
+        return QuestionEmbedding(request.vector, floor)
+    text = in_first_person(parsed.text, [name for name in speakers if name != SELF])
+    try:
+        return QuestionEmbedding(embedder.embed_query(text), floor)
+    except EmbedderError as error:
+        log.warning("recall continues without vectors: %s", error)
+        return QuestionEmbedding(None, floor, str(error))
+
+
+def build_context(
+    index: Index,
+    request: RecallRequest,
+    parsed: ParsedQuestion,
+    speakers: Mapping[str, str],
+    embedding: QuestionEmbedding,
+    *,
+    include_superseded: bool,
+) -> RecallContext:
+    """The context of a recall, with the query for the signals."""
+    snapshot = index.snapshot(request.position, request.now)
+    searchable = searchable_rows(index, request, snapshot, history=include_superseded)
+    visible = index.catalog.visible_mask(request.position)
+    relation_times = _times_of_relations(request, parsed)
+    language = language_of(request.text)
+    # Names of speakers are matched by the graph signal only: speakers rarely use their own names.
+    speaker_words = {word for name in speakers for word in tokens(name, language)}
+    words = [
+        word
+        for word in split_words(parsed.search_text)
+        if (forms := stems([word], language)) and not speaker_words.issuperset(forms)
+    ]
+    query = Query(
+        text=parsed.text,
+        visible=visible,
+        allowed=searchable,
+        position=request.position,
+        times=parsed.times if request.during is None else (request.during,),
+        entity_names=index.with_aliases(_names(index, parsed, speakers, visible), request.position),
+        terms=tuple(stems(words, language)),
+        language=language,
+        terms_in=lambda other: stems(words, other),
+        vector=embedding.vector,
+        similarity_floor=embedding.similarity_floor,
+        time_mask=_rows_from_asked_time(index, request, parsed, searchable),
+        names_of_same_entity=lambda name: index.registry.names_of_same_entity(name, request.position),
+        related_names=lambda name: index.relations.related_names(name, snapshot, relation_times, _FOLLOWED_CLAIMS),
+        next_turns=index.graph.next_turns if index.graph.has_turns else None,
+    )
+    return RecallContext(index, request, parsed, snapshot, query, include_superseded)
+
+
+def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *, history: bool) -> NDArray[np.bool_]:
+    """The rows that may be returned; with `history`, superseded rows too. Procedures only for who asks for them."""
+    rows = index.catalog.valid_mask(
+        index.catalog.visible_mask(request.position),
+        request.position,
+        now=request.now,
+        history=history,
+        during=request.during,
+    )
+    if not history and (superseded := index.links.superseded_mask(snapshot)).any():
+        rows &= index.fields.document_mask | ~index.catalog.rows_of_memories(superseded)
+    if request.kinds is None:
+        rows &= ~index.catalog.attributes.mask_with_kinds_and_tags((PROCEDURE,), None)
+    return filter_mask(request, index, rows, request.position)
+
+
+def _names(
+    index: Index, parsed: ParsedQuestion, speakers: Mapping[str, str], visible: NDArray[np.bool_]
+) -> tuple[str, ...]:
+    """The names in the question. A question about the words of the assistant is about the assistant, not the user."""
+    names = dict.fromkeys([*parsed.names, *speakers.values()])
+    assistant = index.graph.full_speaker_name(ASSISTANT, visible) if parsed.asks_assistant else None
+    if assistant is not None:
+        return (assistant, *(name for name in names if name != SELF))
+    return tuple(names)
+
+
+def _times_of_relations(request: RecallRequest, parsed: ParsedQuestion) -> tuple[Window, ...] | None:
+    """The times at which relations are followed from one name to another: the time asked for, by default now. For a
+    question such as "before Lisbon", relations of all times are followed."""
+    if request.during is not None:
+        return (request.during,)
+    return None if parsed.focus in _OTHER_TIMES else parsed.times
+
+
+def _rows_from_asked_time(
+    index: Index, request: RecallRequest, parsed: ParsedQuestion, searchable: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """The rows from the time that the question names, if they are few and the times signal is used."""
+    times = index.times
+    if request.during is not None or times not in index.signals_for(request.signals) or times.name in index.broken:
+        return None
+    return times.rows_within(parsed.times, searchable)
+
 
 log = logging.getLogger(__name__)
 
@@ -137,8 +286,8 @@ class FusedRanking:
     def first(self, count: int) -> FusedRanking:
         return self._with_rows(self.rows[:count], self.scores[:count])
 
-    def restrict_to(self, mask: NDArray[np.bool_]) -> FusedRanking:
-        inside = mask[self.rows]
+    def where(self, inside: NDArray[np.bool_]) -> FusedRanking:
+        """Only those of its rows for which this is true."""
         return self._with_rows(self.rows[inside], self.scores[inside])
 
     def with_scores(self, scores: NDArray[np.float64]) -> FusedRanking:
@@ -178,7 +327,7 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRank
     counted = [ranking for ranking in searched if len(ranking.rows) and shares.get(ranking.signal)]
     if not counted:
         return FusedRanking(np.empty(0, np.int64), np.empty(0))
-    rows, row_indexes = unique_inverse(np.concatenate([np.array(r.rows, np.int64) for r in counted]))
+    rows, row_indexes = np.unique(np.concatenate([np.array(r.rows, np.int64) for r in counted]), return_inverse=True)
     contributions = [shares[r.signal] * normalize_scores(r) for r in counted]
     scores: NDArray[Any] = np.bincount(row_indexes, weights=np.concatenate(contributions), minlength=len(rows))
     order = np.argsort(-scores, kind="stable")  # the rows are sorted
@@ -206,13 +355,14 @@ def adjust_scores(index: Index, fused: FusedRanking, now: datetime) -> FusedRank
 def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
     """The factor for the score of each row."""
     age = np.abs(micros(now) - index.catalog.times.event_times(rows)) / _YEAR
-    boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.attributes.importance(rows)
+    boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.attributes.importance[rows]
     boost[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
     boost[index.catalog.ended_mask(rows, now)] *= _ENDED_FACTOR
-    boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.attributes.trust(rows)
+    boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.attributes.trust[rows]
     return boost / (1 + _RECENCY + _IMPORTANCE)
 
 
 def future_turns(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
     """Which of these rows are chat turns dated more than a day after `now`."""
-    return index.catalog.times.turn_times(rows) > micros(now) + _DAY
+    future: NDArray[np.bool_] = index.catalog.times.said[rows] > micros(now) + _DAY
+    return future

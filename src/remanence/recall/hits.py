@@ -15,9 +15,8 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.index.journal import ExtractionRecord
-from remanence.models.reader_input import ANSWER_WORDS, needs_turn_before
-from remanence.recall.fusion import FusedRanking, adjustments, future_turns
-from remanence.recall.query import RecallContext
+from remanence.models.readers import ANSWER_WORDS, needs_turn_before
+from remanence.recall.fusion import FusedRanking, RecallContext, adjustments, future_turns
 from remanence.recall.validity.superseded import (
     disagreeing_rows,
     facts_are_over,
@@ -182,17 +181,6 @@ def _whole_word(stem: str, texts: Sequence[str]) -> str:
 
 def _words_beginning(text: str, beginning: str) -> Iterator[str]:
     """The words of a text that begin like a stem, whatever their capitals and accents."""
-    if text.isascii():
-        # The same as below, without finding all words: a recall does it for each word of each hit.
-        lowered = text.lower()
-        place = lowered.find(beginning)
-        while place >= 0:
-            if not place or not (lowered[place - 1].isalnum() or lowered[place - 1] == "_"):
-                word = _WORD.match(text, place)
-                if word is not None and word[0][:_STEM_BEGINNING].lower() == beginning:
-                    yield word[0]
-            place = lowered.find(beginning, place + 1)
-        return
     for candidate in _WORD.findall(text):
         start = candidate[:_STEM_BEGINNING]
         if (start if start.isascii() else strip_accents(start)).lower() == beginning:

@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any, cast
 
 from remanence.errors import InvalidInput
-from remanence.models.reader_input import MAX_LINES
-from remanence.models.readers import DEFAULT_READER, NO_READER, default_reader
+from remanence.models.readers import DEFAULT_READER, MAX_LINES, NO_READER, default_reader
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import ListReading, Reader, ReaderLine
 from remanence.recall.hits import speaker_label

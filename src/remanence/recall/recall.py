@@ -1,8 +1,8 @@
 """The read path: from a question to ranked hits. Each step is one module, in this order.
 
 question      parse the text: times, names, whether it asks about the past or refers to the turns before it
-query         the rows that may be returned, the names and words to search for, the vector
-fusion        ask the signals; each ranks rows or abstains. One ranking of all, adjusted by recency, importance, trust
+fusion        the rows that may be returned, the names and words to search for, the vector. The signals are asked, and
+              each ranks rows or abstains. One ranking of all, adjusted by recency, importance, trust
 validity      what holds at the time asked about comes first, by given times, links and claims (`by_claims`)
 hits          memories with their evidence, and the turn before those that are not understood alone
 validity      how likely each still holds, by its age and what it is about (`lifetimes`)
@@ -14,9 +14,9 @@ A row is one version of a memory, by its number in the index of the space; a mas
 is the state of the space at a ledger position and a moment. Some rows are superseded: a later version, a link or a
 later claim says otherwise. A signal is one way to search: by words, vectors, times or the graph.
 
-The steps share the `RecallContext` that `query` makes. The other modules are no steps of a recall: `receipts` has the
-request, `similarity` answers a vector without a question, `evaluation` measures results, `show` presents them,
-`profile` and `memories_used` have functions of their own.
+The steps share the `RecallContext` that `fusion` makes. A vector without a question has a shorter way, at the end here.
+The other modules are no steps of a recall: `receipts` has the request, `evaluation` measures results, `show` presents
+them, `profile` and `memories_used` have functions of their own.
 """
 
 from __future__ import annotations
@@ -26,18 +26,30 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall, mark_archived
-from remanence.recall.fusion import adjust_scores, fuse, rank_by_signals
+from remanence.recall.fusion import (
+    FusedRanking,
+    QuestionEmbedding,
+    adjust_scores,
+    build_context,
+    embed_question,
+    find_speakers,
+    fuse,
+    rank_by_signals,
+)
 from remanence.recall.hits import build_hits, insert_rules, split_rules
-from remanence.recall.query import build_context, embed_question, find_speakers
 from remanence.recall.question import parse_question
 from remanence.recall.reading import MAX_READ_HITS, ReadingResult, read_hits, reader_for
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.by_claims import rank_by_claims, searches_superseded
 from remanence.recall.validity.lifetimes import with_lifetimes
+from remanence.recall.validity.superseded import unsuperseded_mask
+from remanence.schema import Evidence
 from remanence.text.temporal import use_date_order
 
 if TYPE_CHECKING:
@@ -132,4 +144,38 @@ def recall_from_index(
             if ranking.has_searched
         },
         pinned=len(ranked.pinned_rows),
+    )
+
+
+_SIGNAL = "vectors"
+
+
+def list_by_similarity(index: Index, request: RecallRequest) -> Recall:
+    """The memories whose vectors are nearest to that of a request, each with its similarity from 0 to 1 as score."""
+    request = replace(request, signals=(_SIGNAL,))
+    history = bool(request.history)
+    parsed = parse_question(request.text, request.now)
+    with index.lock:
+        embedding = QuestionEmbedding(request.vector, 0.0)
+        context = build_context(index, request, parsed, {}, embedding, include_superseded=history)
+        [ranking] = rank_by_signals(context, None)
+        ranked = FusedRanking(np.array(ranking.rows, np.int64), np.clip(np.array(ranking.scores, np.float64), 0.0, 1.0))
+        if not history:
+            # What a document says does not change by what others say.
+            is_document = index.fields.document_mask[ranked.rows]
+            ranked = ranked.where(unsuperseded_mask(index, ranked.rows, context.snapshot) | is_document)
+        ranked = ranked.first(request.limit)
+        found = with_lifetimes(index, build_hits(context, ranked), context.snapshot)
+        hits = [
+            replace(hit, score=score, evidence=(Evidence(_SIGNAL, rank, score, score, f"nearness {score:.2f}"),))
+            for rank, (hit, score) in enumerate(zip(found, ranked.scores.tolist(), strict=True), 1)
+        ]
+    least = request.min_score
+    return Recall(
+        request.text,
+        tuple(hit for hit in hits if least is None or hit.score >= least),
+        abstained={_SIGNAL: ranking.abstention_reason} if ranking.abstention_reason else {},
+        missing={_SIGNAL: ranking.missing_reason} if ranking.missing_reason else {},
+        history=history,
+        position=request.position,
     )

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.models.embedders import TABLE, load_table
-from remanence.models.reader_input import day_text
+from remanence.models.readers import day_text
 from remanence.ports import Reader, ReaderLine, Vector
-from remanence.text.lexicon.thesaurus import words_of_series
-from remanence.text.lexicon.word_lists import compile_pattern
+from remanence.text.lexicon.word_lists import compile_pattern, words_of_series
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.temporal import find_times
 from remanence.text.temporal.tense import NEAREST, TenseReader

@@ -13,8 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from remanence.index.times import Times
-from remanence.index.words.bm25 import GrowingBM25
-from remanence.index.words.words import K1, NEXT_TURN_SHARE, B, Words
+from remanence.index.words import K1, NEXT_TURN_SHARE, B, GrowingBM25, Words
 from remanence.recall.answer import Recall
 from remanence.recall.hits import insert_rules, split_rules
 from remanence.recall.question import ParsedQuestion

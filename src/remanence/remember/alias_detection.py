@@ -21,8 +21,8 @@ from datetime import datetime
 
 from remanence.errors import InvalidInput
 from remanence.events import Event
-from remanence.graph.entity_revisions import plan_registration
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.assertions import plan_registration
+from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.index import Index
 from remanence.index.names.name_similarity import SamePerson, name_similarity, same_person
 from remanence.schema import SELF, Alias, Memory

@@ -14,12 +14,11 @@ from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import content_digest, key_identity, new_id, turn_identity
 from remanence.index.engine.inputs import check_window
 from remanence.models.extractors import speaker_name
-from remanence.models.reader_input import needs_turn_before
+from remanence.models.readers import needs_turn_before
 from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import Fact, Memory, Turn, Window, micros
-from remanence.text.passages import split_passages, split_ranges
 from remanence.text.temporal import parse_moment
-from remanence.text.text import normalize_text
+from remanence.text.text import normalize_text, split_passages, split_ranges
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor

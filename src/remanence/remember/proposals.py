@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from remanence.errors import InvalidInput, NotFound
 from remanence.index.engine import inputs
 from remanence.index.engine.identity import key_identity
-from remanence.remember import validate
+from remanence.remember.add_options import parse_draft
 from remanence.remember.append import ExtraEvents, append
 from remanence.remember.prepare import prepare
 from remanence.remember.revise import append_revisions, latest_versions
@@ -83,7 +83,7 @@ def propose(
     source = text_hash(json.dumps(named)).hex()
     about = {"space": origin[0], "memory": origin[1], "by": by, "note": note}
     given = {name: value for name, value in fields.items() if value not in (None, (), [])}
-    draft = validate.parse_draft({**given, "key": source, "meta": {_META: {**about, "status": "open"}}})
+    draft = parse_draft({**given, "key": source, "meta": {_META: {**about, "status": "open"}}})
     hidden, identity = proposals_space(space), key_identity(source)
     with engine.open_index(hidden) as index:
         number = index.catalog.find_by_identity(identity)
@@ -126,7 +126,7 @@ def approve(engine: Engine, space: str, proposal_id: str, by: str | None) -> Mem
         "valid_until": memory.valid.end,
         "meta": {_ORIGIN: {**origin, "approved_by": proposal.decided_by}},
     }
-    [stored] = append(engine, space, [prepare(engine, validate.parse_draft(fields), engine.now())])
+    [stored] = append(engine, space, [prepare(engine, parse_draft(fields), engine.now())])
     _write(engine, space, proposal_id, approved_as=stored.id)
     return stored
 

@@ -19,8 +19,8 @@ from remanence.remember.add_options import AddOptions, Changes
 from remanence.remember.append import ExtraEvents, append
 from remanence.remember.prepare import PreparedVersion, redact_draft
 from remanence.schema import Memory, Window
-from remanence.text.passages import split_passages
 from remanence.text.temporal import parse_moment
+from remanence.text.text import split_passages
 
 
 def revise(engine: Engine, space: str, ids: Sequence[str], changes: Changes) -> list[Memory]:

@@ -44,7 +44,7 @@ def due_at(engine: Engine, index: Index, job: JobState) -> int:
             if rows:
                 has_grown = len(rows) >= getattr(extractor, "every_turns", EVERY_TURNS)
                 quiet = timedelta(seconds=getattr(extractor, "quiet", QUIET_SECONDS))
-                last = int(index.catalog.times.recorded(np.array(rows)).max())
+                last = int(index.catalog.times.recorded[rows].max())
                 at = max(at, last + (min(_PAUSE, quiet) if has_grown else quiet) // timedelta(microseconds=1))
     if is_budget_spent(engine, index, engine.now()):
         at = max(at, micros(_next_day(engine.now())))

@@ -20,8 +20,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.engine.row_filter import RecallOptions
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, ExpectedAnswer, RecallFunction, check_settings, evaluate_settings
-from remanence.recall.receipts import RecallRequest
-from remanence.recall.recorded import RecordedRecall, recorded_recalls
+from remanence.recall.receipts import RecallRequest, RecordedRecall, recorded_recalls
 from remanence.space.other_settings import default_settings, engine_under, warmed_up
 from remanence.space.recall_request import answer_request, checked_request
 from remanence.text.text import pluralize, truncate

@@ -18,9 +18,8 @@ from remanence.index.index import Index
 from remanence.recall.answer import Recall
 from remanence.recall.question import CONTEXT_TURNS
 from remanence.recall.reading import check_deadline, check_reader_name
-from remanence.recall.recall import recall
+from remanence.recall.recall import list_by_similarity, recall
 from remanence.recall.receipts import RecallRequest
-from remanence.recall.similarity import list_by_similarity
 from remanence.schema import Window
 from remanence.text.temporal import parse_moment, parse_window
 from remanence.transfer.overview import MemorySequence

@@ -8,7 +8,7 @@ from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.remember import revise as revising
-from remanence.remember import validate
+from remanence.remember.add_options import parse_changes
 from remanence.schema import Memory
 from remanence.space.removal import MemoryRemoval
 from remanence.text.temporal import parse_moment
@@ -61,7 +61,7 @@ class MemoryRevision(MemoryRemoval):
             ...     space.get(tea).text, space.get(tea).tags, [memory.text for memory in space.revert(tea)]
             ('Alice drinks green tea.', ('food',), ['Alice drinks gren tea.'])
         """
-        changes = validate.parse_changes(inputs.arguments(locals(), "ids"))
+        changes = parse_changes(inputs.arguments(locals(), "ids"))
         return revising.revise(self._engine, self.name, inputs.check_one_or_more_ids(ids), changes)
 
     def end(self, ids: str | Memory | Iterable[str | Memory], since: Moment | None = None) -> list[Memory]:

@@ -14,8 +14,7 @@ from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.engine.rebuilding import rebuild
 from remanence.remember import remember as remembering
-from remanence.remember import validate
-from remanence.remember.add_options import AddOptions
+from remanence.remember.add_options import AddOptions, parse_conversation, parse_draft, parse_turn
 from remanence.remember.append import append
 from remanence.remember.bulk import store_drafts, store_turns
 from remanence.remember.jobs import Job, Worker, enqueue, enqueue_chats
@@ -119,7 +118,7 @@ class Space(ClosedAtEnd, MemoryRevision):
             ...     [mention.name for mention in memory.mentions], str(memory.valid)
             (['Alice', 'Lisbon'], '2026-05-03')
         """
-        draft = validate.parse_draft(inputs.arguments(locals()))
+        draft = parse_draft(inputs.arguments(locals()))
         with self._engine.use_date_order_of(self.name, _texts_with_times([draft])):
             prepared = prepare(self._engine, draft, self._engine.now())
         return append(self._engine, self.name, [prepared])[0]
@@ -153,7 +152,7 @@ class Space(ClosedAtEnd, MemoryRevision):
         checked_rows, drafts = inputs.check_rows(rows, "texts or dicts"), list[AddOptions]()
         try:
             for row in checked_rows:
-                drafts.append(validate.parse_draft({"text": row} if isinstance(row, str) else row))
+                drafts.append(parse_draft({"text": row} if isinstance(row, str) else row))
         except InvalidInput as error:
             raise InvalidInput(f"row {len(drafts) + 1}: {error}") from None
         with engine.use_date_order_of(self.name, _texts_with_times(drafts)), show as report_progress:
@@ -193,7 +192,7 @@ class Space(ClosedAtEnd, MemoryRevision):
         """
         show, at = progress_bar(progress, "remembering"), self._at(now)
         rows = enumerate(inputs.check_rows(turns, "dicts"), 1)
-        checked = [validate.parse_turn(turn, row=number) for number, turn in rows]
+        checked = [parse_turn(turn, row=number) for number, turn in rows]
         with self._engine.use_date_order_of(self.name, [turn.content for turn in checked]), show as shown:
             return store_turns(self._engine, self.name, checked, at, shown, not wait)
 
@@ -247,7 +246,7 @@ class Space(ClosedAtEnd, MemoryRevision):
             True
         """
         progress_context, at = progress_bar(progress, "reading"), self._at(now)
-        checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
+        checked = parse_conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, AddOptions) and now is not None:
             checked = checked.model_copy(update={"now": at})
         texts = [checked.text] if isinstance(checked, AddOptions) else [turn.content for turn in checked]

@@ -17,7 +17,7 @@ from remanence.index.engine.inputs import Moment
 from remanence.index.engine.row_filter import Include, RecallOptions, row_filter
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
-from remanence.recall.show.recall_tables import Memories
+from remanence.recall.show import Memories
 from remanence.schema import Memory, Window
 from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView

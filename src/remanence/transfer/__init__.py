@@ -9,6 +9,5 @@ import_vectors.py   which vectors of an imported file are used
 jsonlines.py        files of JSON lines that show whether they are complete
 imports/            import from other programs
 compaction.py       frees disk space
-encrypting.py       encrypts a folder, and changes its key
-migration.py        copies a ledger from a folder to a database, or back
+migration.py        copies a ledger from a folder to a database or back, encrypts a folder, and changes its key
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
@@ -101,11 +101,11 @@ def browse(
         among[rows[matching]] = True
         matching &= filter_mask(filters.rows, index, among, snapshot.position)[rows]
     if filters.since is not None:
-        matching &= catalog.times.told(rows) >= micros(filters.since)
+        matching &= catalog.times.told[rows] >= micros(filters.since)
     if filters.until is not None:
-        matching &= catalog.times.told(rows) < micros(filters.until)
+        matching &= catalog.times.told[rows] < micros(filters.until)
     if filters.max_trust is not None:
-        matching &= catalog.attributes.trust(rows) < np.float32(filters.max_trust)
+        matching &= catalog.attributes.trust[rows] < np.float32(filters.max_trust)
     conflicts = overview.rows_in_conflict()
     if filters.in_conflict is not None:
         matching &= np.isin(rows, conflicts) == filters.in_conflict
@@ -152,12 +152,12 @@ def _first(counts: Mapping[str, int]) -> dict[str, int]:
 def _sorted(index: Index, rows: NDArray[np.int64], order: BrowseOrder, *, ascending: bool) -> NDArray[np.int64]:
     """The places of these rows in the chosen order; among equal ones the newest first."""
     times, attributes, fields = index.catalog.times, index.catalog.attributes, index.fields
-    keys: dict[BrowseOrder, Any] = {
-        "told": times.told,
-        "recorded": times.recorded,
-        "importance": attributes.importance,
-        "trust": attributes.trust,
-        "kind": attributes.kinds,
+    keys: dict[BrowseOrder, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
+        "told": times.told.__getitem__,
+        "recorded": times.recorded.__getitem__,
+        "importance": attributes.importance.__getitem__,
+        "trust": attributes.trust.__getitem__,
+        "kind": attributes.kinds.__getitem__,
         "source": fields.source_ranks,
         "speaker": fields.speaker_ranks,
     }

@@ -1,6 +1,7 @@
 """Export as a bundle of the Open Knowledge Format 0.2: a folder with a Markdown file for each memory, and an index.
 
-A file has front matter, whose values are JSON, which is YAML, and the text as it is. `imports/okf.py` reads bundles.
+A file has front matter, whose values are JSON, which is YAML, and the text as it is. `imports/markdown.py`
+reads bundles.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.contents import IndexContents
 from remanence.index.index import Index
 from remanence.index.index_file import index_path
 from remanence.index.vectors.stores import folder_name
 from remanence.operating_system import bytes_on_disk
 from remanence.ports import Ledger
-from remanence.recall.show.recall_tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
+from remanence.recall.show import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
 from remanence.recall.validity.superseded import replacement_row, rows_in_conflict, unsuperseded_mask
 from remanence.schema import HitUsage, Link, Memory, Relation, Snapshot, format_moment, from_micros
 from remanence.schema.display import data_frame, html_table
@@ -327,7 +327,7 @@ class Overview:
         quarantined = [catalog.number(id_) for id_ in self._index.journal.quarantined_at(snapshot.position)]
         if quarantined:
             hidden = statuses == _FORGOTTEN
-            statuses[hidden & np.isin(catalog.numbers_of_rows(rows), [n for n in quarantined if n is not None])] = (
+            statuses[hidden & np.isin(catalog.memory_numbers[rows], [n for n in quarantined if n is not None])] = (
                 _QUARANTINED
             )
         statuses[catalog.erased_mask(rows)] = _ERASED

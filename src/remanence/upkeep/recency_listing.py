@@ -12,7 +12,7 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
-from remanence.recall.query import searchable_rows
+from remanence.recall.fusion import searchable_rows
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.lifetimes import with_lifetimes
 from remanence.recall.validity.superseded import replacement_row, unsuperseded_mask

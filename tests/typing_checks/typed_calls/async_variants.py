@@ -9,7 +9,7 @@ from typing_extensions import assert_type
 
 import remanence
 from remanence import Change, Entity, Memory, Profile, Recall, Relation, Space, Stats, View
-from remanence.recall.show.recall_tables import RelationList
+from remanence.recall.show import RelationList
 
 
 async def right_calls(space: Space, view: View) -> None:

@@ -18,14 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Erased, Invalidated, Related, Remembered
-from remanence.index.arrays.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
-from remanence.index.arrays.columns import (
+from remanence.index.arrays import (
     DICT_CODEC,
+    ENDINGS,
+    GRAPH,
     GROWING,
     JSON,
     TUPLES,
+    Adjacency,
     Codec,
     Column,
+    EdgeEnds,
     Interner,
     SavedPart,
     pack,
@@ -229,12 +232,13 @@ class Claims(SavedPart):
 
     def trust_of(self, claim: StatedClaim) -> float:
         """How far a claim is trusted: as its memory, or fully if it was asserted directly."""
-        return self._catalog.attributes.trust_of(claim.source) if claim.source >= 0 else 1.0
+        return float(self._catalog.attributes.trust[claim.source]) if claim.source >= 0 else 1.0
 
     def trust_of_edge(self, edge: str) -> float:
         """How far the claims with this id are trusted, at most. Rounded down: the index has single precision."""
         sources = self._columns.values[self.with_edge_id(edge), _SOURCE].tolist()
-        return max((self._catalog.attributes.trust_of(row) - 1e-6 if row >= 0 else 1.0 for row in sources), default=0.0)
+        trust = self._catalog.attributes.trust
+        return max((float(trust[row]) - 1e-6 if row >= 0 else 1.0 for row in sources), default=0.0)
 
     def evidence_memories(self, claim: int, snapshot: Snapshot) -> list[MemoryNumber]:
         """The memories, by number, that support an active claim, in this version or an earlier one."""

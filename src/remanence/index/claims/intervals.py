@@ -79,10 +79,10 @@ class Interval(NamedTuple):
         return isinstance(moment, int) and self.start <= moment < self.end
 
 
-def classify_disagreement(a: TimedClaim, b: TimedClaim, single_valued: bool = True) -> DisagreementKind:
-    """How two claims with different values disagree. See the table above."""
+def classify_disagreement(a: TimedClaim, b: TimedClaim) -> DisagreementKind:
+    """How two claims with different values of a single-valued predicate disagree. See the table above."""
     start, other_start = a.effective_start, b.effective_start
-    if not single_valued or max(start, other_start) >= min(a.end, a.ended_at, b.end, b.ended_at):
+    if max(start, other_start) >= min(a.end, a.ended_at, b.end, b.ended_at):
         return "coexistence"
     if _began_before(a, b) or _began_before(b, a):
         return "correction"

@@ -15,15 +15,14 @@ from uuid import uuid4
 from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.index import SIGNALS
-from remanence.index.engine.background_embedding import BackgroundEmbedder
-from remanence.index.engine.embedding import LedgerEmbedder
+from remanence.index.engine.embedding import BackgroundEmbedder, LedgerEmbedder
 from remanence.index.engine.erasure_cleanup import ErasureCleaner
 from remanence.index.engine.inputs import as_utc
 from remanence.index.engine.open_indexes import OpenIndexes
+from remanence.index.engine.policy import NO_RULES, TrustRules
 from remanence.index.engine.signing import LedgerSignatures
-from remanence.index.engine.trust import NO_RULES, TrustRules
 from remanence.index.index import Index
-from remanence.index.index_file import index_path, remove_files_of_older_releases
+from remanence.index.index_file import index_path
 from remanence.index.projection import FORMAT, OpenStore
 from remanence.index.vectors.stores import LocalStores, SharedStores
 from remanence.index.vectors.stores.exact import ExactStore
@@ -109,8 +108,6 @@ class Engine:
         self.erasure_cleaner = ErasureCleaner(self)
         self.background_embedder = BackgroundEmbedder(self)
         self.ledger_embedder.check()
-        if self.folder is not None:
-            remove_files_of_older_releases(self.folder)
 
     @property
     def settings_hash(self) -> str:

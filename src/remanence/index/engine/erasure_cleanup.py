@@ -14,11 +14,11 @@ from __future__ import annotations
 import logging
 import time
 from typing import TYPE_CHECKING
-from weakref import WeakMethod, ref
+from weakref import ref
 
 from remanence.errors import Closed
 from remanence.index.engine.embedding import embed_descriptions
-from remanence.index.engine.periodic_thread import PeriodicThread
+from remanence.index.engine.in_thread import PeriodicThread
 from remanence.ports import RewritableLedger
 from remanence.schema import PendingErasure
 
@@ -47,16 +47,10 @@ class ErasureCleaner:
     def __init__(self, engine: Engine) -> None:
         self._engine = ref(engine)
         self._locks = engine.locks
-        work = WeakMethod(self.run_pending)
-
-        def run_once() -> float:
-            method = work()  # not held during a pause, so that an engine that no caller closes can be freed
-            if method is None:
-                raise Closed("the engine is gone.")
-            return _RETRY_SECONDS if method() else POLL_SECONDS
-
         problem = "erasures could not be finished"
-        self._thread = PeriodicThread("remanence-housekeeping", run_once, problem=problem, retry_seconds=POLL_SECONDS)
+        self._thread = PeriodicThread(
+            "remanence-housekeeping", self.run_pending, problem=problem, retry_seconds=POLL_SECONDS
+        )
         self._indexed_erasure = 0  # the last erasure that all open indexes have
         self._published: int | None = None  # the last erasure that was published to other processes
         self._cleaned_erasure = 0  # the last erasure that left no text in any file of the ledger
@@ -82,8 +76,8 @@ class ErasureCleaner:
         """End the thread. What is not finished is finished when the ledger is opened again."""
         self._thread.stop(wait)
 
-    def run_pending(self) -> bool:
-        """Do what can be done now. True if something is left that has to be tried again soon."""
+    def run_pending(self) -> float:
+        """Do what can be done now. Returns the seconds until the next look."""
         engine = self._engine()
         if engine is None:
             raise Closed("the engine is gone.")
@@ -102,7 +96,7 @@ class ErasureCleaner:
         for space in to_repair:
             with engine.open_index(space) as index:
                 index.vectors.sync.repair(index.lock)
-        return not is_clean or bool(to_repair or _stale_spaces(engine))
+        return POLL_SECONDS if is_clean and not to_repair and not _stale_spaces(engine) else _RETRY_SECONDS
 
     def pending(self, space: str) -> list[PendingErasure]:
         """What is not finished yet, of the ledger and of the indexes of a space and those below it."""

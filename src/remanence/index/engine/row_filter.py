@@ -16,7 +16,7 @@ from pydantic import Field
 
 from remanence.index.engine import inputs
 from remanence.index.engine.inputs import Moment
-from remanence.index.versions.metadata_filter import check_filter
+from remanence.index.versions.fields import check_filter
 from remanence.ports import Vector
 from remanence.schema import Window
 from remanence.text.rule_extractor import speaker_name

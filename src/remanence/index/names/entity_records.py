@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Merged, Registered, Renamed, Split, Undone
-from remanence.index.arrays.columns import DICT_CODEC, INTERNED, JSON, Codec, Interner, SavedPart
+from remanence.index.arrays import DICT_CODEC, INTERNED, JSON, Codec, Interner, SavedPart
 from remanence.index.names.names import Names
 from remanence.schema import OPEN_END, OPEN_START, Entry, Window, window_from_micros, window_to_micros
 from remanence.text.text import normalize_name

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from remanence.events import Remembered
-from remanence.index.arrays.columns import GROWING_TEXTS, INTERNED, TEXTS, Interner, SavedPart, TextList
+from remanence.index.arrays import GROWING_TEXTS, INTERNED, TEXTS, Interner, SavedPart, TextList
 from remanence.schema import SELF
 from remanence.text.lexicon.word_lists import is_common_word
 from remanence.text.text import normalize_name, split_words

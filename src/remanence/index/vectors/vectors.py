@@ -9,9 +9,9 @@ silently loses recall; a filter evaluated for each point costs more than the sca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,8 @@ _LENGTH_TOLERANCE = 0.01
 """By how much the length of a vector may differ from 1."""
 
 
-class Vectors:
-    """The vectors of one space.
+class Vectors(PointTable):
+    """The vectors of one space: its points, and their vectors in a store.
 
     Args:
         store: Where they are.
@@ -53,18 +53,15 @@ class Vectors:
     def __init__(
         self, store: VectorStore, load_vectors: LoadVectors, catalog: Callable[[], Catalog] | None = None
     ) -> None:
+        super().__init__()
         self._store = store
-        self._table = PointTable()
-        self.sync = StoreSync(store, self._table, load_vectors)
+        self.sync = StoreSync(store, self, load_vectors)
         # Not `isinstance`, which takes as long as a tenth of opening a small space.
         reports = issubclass(type(store), ReportingVectorStore)
         self._reporting_store = cast("ReportingVectorStore", store) if reports else None
         if catalog is not None and issubclass(type(store), SharedVectorStore):
             shared = cast("SharedVectorStore", store)
-            self.sync = SharedStoreSync(shared, self._table, load_vectors, catalog)
-
-    def __len__(self) -> int:
-        return len(self._table)
+            self.sync = SharedStoreSync(shared, self, load_vectors, catalog)
 
     @property
     def memory_bytes(self) -> int:
@@ -74,31 +71,18 @@ class Vectors:
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         # The index is read again while the points stay: what has lost its text since then was erased.
-        known = self._table.row_count
+        known = self.row_count
         if erased := [row for row, version in enumerate(versions, first) if version is None and row < known]:
             self.erase(erased)
-        points, hashes = self._table.add(first, versions)
+        points, hashes = self.add(first, versions)
         if points:
             self.sync.add(points, hashes)
 
     def erase(self, rows: Sequence[int]) -> None:
         """Remove the points of these rows, also from the store."""
-        points = self._table.remove(rows)
+        points = self.remove(rows)
         if len(points):
             self.sync.delete(points.tolist())
-
-    def hashes_outside(self, rows: Sequence[int], hashes: Collection[bytes]) -> set[bytes]:
-        """Those of these text hashes that a row other than these has."""
-        return self._table.hashes_outside(rows, hashes)
-
-    def text_hashes(self) -> list[bytes]:
-        return self._table.text_hashes()
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return self._table.save()
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._table.load(arrays)
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
@@ -124,7 +108,7 @@ class Vectors:
             return Ranking.abstain(self.name, "the question was not embedded")
         if not np.any(query.vector):
             return Ranking.abstain(self.name, "the question contains no word that the embedder knows")
-        if not len(self._table):
+        if not len(self):
             return Ranking.empty(self.name, "nothing is remembered yet")
         nearest = self._nearest(query.vector, query.allowed, limit)
         if not nearest:
@@ -148,14 +132,14 @@ class Vectors:
     def _score_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
         if not rows or query.vector is None:
             return {}
-        ranges = [self._table.points[begin:end] for begin, end in self._table.ranges_of(sorted(rows)).tolist()]
+        ranges = [self.points[begin:end] for begin, end in self.ranges_of(sorted(rows)).tolist()]
         points = np.concatenate(ranges).tolist()
         found = self._store.search(query.vector, len(points), points)
         return _by_row(*found, query.allowed, len(rows))
 
     def _nearest(self, vector: Vector, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
         """The nearest rows that may be returned, nearest first, with their similarity."""
-        points = self._table.points
+        points = self.points
         open_rows = int(np.count_nonzero(allowed))
         if not open_rows:
             return {}

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Forgotten, Quarantined, Released, Remembered
-from remanence.index.arrays.columns import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
+from remanence.index.arrays import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
 from remanence.index.numbers import MemoryNumber, Row
-from remanence.index.versions.hidden_memories import HiddenMemories
-from remanence.index.versions.version_columns import RowAttributes, VersionDigests, VersionTimes
+from remanence.index.versions.version_columns import HiddenMemories, RowAttributes, VersionDigests, VersionTimes
 from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window
 
 _NO_TEXT = -1
@@ -34,7 +33,7 @@ class Catalog(SavedPart):
     _saved: ClassVar = {
         **dict.fromkeys(("position", "_last_change"), JSON),
         **dict.fromkeys(("_last_row", "_revised"), COLUMN),
-        **dict.fromkeys(("_memory", "_earlier", "_opened", "_texts", "_text_row"), GROWING),
+        **dict.fromkeys(("memory_numbers", "_earlier", "_opened", "_texts", "_text_row"), GROWING),
         "_numbers": INTERNED,
     }
 
@@ -46,7 +45,7 @@ class Catalog(SavedPart):
         self._digests = VersionDigests()
         self._numbers: Interner[str] = Interner()
         self._last_row = Column(np.int64)  # of each memory; the following are of each row
-        self._memory = Column(np.int64)
+        self.memory_numbers = Column(np.int64)
         self._earlier = Column(np.int64)  # the row of the previous version, or -1
         self._opened = Column(np.int64)  # the ledger position
         self._revised = Column(np.int64)  # the ledger position of the next version, or OPEN_END
@@ -72,7 +71,7 @@ class Catalog(SavedPart):
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         super().load(arrays)
-        self._digests.load_memories(self._memory.values)
+        self._digests.load_memories(self.memory_numbers.values)
 
     @property
     def ids(self) -> list[str]:
@@ -88,7 +87,7 @@ class Catalog(SavedPart):
         memories = [self._numbers.intern(entry.subject) for entry in entries]
         versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
         # Column by column: adding the values row by row takes as long as all the rest.
-        self._memory.extend(memories)
+        self.memory_numbers.extend(memories)
         self._earlier.fill(len(entries), -1)
         self._opened.extend([entry.position for entry in entries])
         self._revised.fill(len(entries), OPEN_END)
@@ -162,20 +161,16 @@ class Catalog(SavedPart):
         return rows[::-1]
 
     def memory_of(self, row: int) -> MemoryNumber:
-        return MemoryNumber(int(self._memory.values[row]))
-
-    def numbers_of_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of the memory of each of these rows."""
-        return self._memory.values[rows]
+        return MemoryNumber(int(self.memory_numbers.values[row]))
 
     def memories_of_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The memories, by number, that have a version among these rows."""
         mask = np.zeros(len(self.ids), np.bool_)
-        mask[self._memory.values[rows]] = True
+        mask[self.memory_numbers.values[rows]] = True
         return mask
 
     def rows_of_memories(self, memories: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        rows: NDArray[np.bool_] = memories[self._memory.values]
+        rows: NDArray[np.bool_] = memories[self.memory_numbers.values]
         return rows
 
     def positions_of_rows(self, rows: Sequence[int]) -> list[int]:
@@ -231,11 +226,11 @@ class Catalog(SavedPart):
     def last_rows(self, position: int) -> NDArray[np.int64]:
         """The last version of each memory at this position, hidden or not, in the order of the memories."""
         rows = np.flatnonzero((self._opened.values <= position) & (self._revised.values > position))
-        ordered: NDArray[np.int64] = rows[np.argsort(self._memory.values[rows])]
+        ordered: NDArray[np.int64] = rows[np.argsort(self.memory_numbers.values[rows])]
         return ordered
 
     def erased_mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return np.isin(self._memory.values[rows], self.hidden.erased)
+        return np.isin(self.memory_numbers.values[rows], self.hidden.erased)
 
     def unerased_mask(self, rows: Sequence[int]) -> NDArray[np.bool_]:
         """Those of these rows that were not erased, as a mask of all rows."""
@@ -257,7 +252,7 @@ class Catalog(SavedPart):
 
     def ended_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
         """Which of these rows tell a state that ended before `now`. Events are never over: they happened."""
-        is_state: NDArray[np.bool_] = self.attributes.kinds(rows) != MEMORY_KINDS.index("episode")
+        is_state: NDArray[np.bool_] = self.attributes.kinds[rows] != MEMORY_KINDS.index("episode")
         is_state &= self.times.ended_mask(rows, now)
         return is_state
 
@@ -289,7 +284,7 @@ class Catalog(SavedPart):
         if len(self.hidden):
             hidden = np.zeros(len(self.ids), np.bool_)
             hidden[self.hidden.memories_at(position)] = True
-            mask &= ~hidden[self._memory.values]
+            mask &= ~hidden[self.memory_numbers.values]
         mask.flags.writeable = False
         self._last_mask = position, mask
         return mask

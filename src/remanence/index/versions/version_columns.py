@@ -1,8 +1,10 @@
-"""The columns of the catalog, with a value for each version: times, attributes and digests."""
+"""The parts of the catalog: the times, the attributes and the digests of each version, and which memories are hidden
+(forgotten, archived, quarantined or erased) at which ledger positions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, ClassVar
@@ -11,7 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.index.arrays.columns import COLUMNS, GROWING, Column, SavedPart, split_bytes
+from remanence.index.arrays import (
+    COLUMN,
+    COLUMNS,
+    DICT_CODEC,
+    GROWING,
+    Codec,
+    Column,
+    SavedPart,
+    pack,
+    split_bytes,
+    unpack,
+)
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, from_micros, micros, window_to_micros
 
 _DIGEST_SIZE = 12
@@ -22,14 +35,12 @@ _HEXADECIMAL = frozenset("0123456789abcdef")
 class VersionTimes(SavedPart):
     """When each row was recorded and told, when it is valid and when it expires, in microseconds."""
 
-    _saved: ClassVar = dict.fromkeys(
-        ("_recorded", "_told", "_said", "_valid_from", "_valid_until", "_expires"), GROWING
-    )
+    _saved: ClassVar = dict.fromkeys(("recorded", "told", "said", "_valid_from", "_valid_until", "_expires"), GROWING)
 
     def __init__(self) -> None:
-        self._recorded, self._expires = Column(np.int64), Column(np.int64)
-        self._told = Column(np.int64)  # as `Memory.told_at`
-        self._said = Column(np.int64)  # the time of a chat turn
+        self.recorded, self._expires = Column(np.int64), Column(np.int64)
+        self.told = Column(np.int64)  # as `Memory.told_at`
+        self.said = Column(np.int64)  # the time of a chat turn; OPEN_START for others
         self._valid_from, self._valid_until = Column(np.int64), Column(np.int64)
         self._first_expiry = OPEN_END
 
@@ -52,38 +63,26 @@ class VersionTimes(SavedPart):
         self._first_expiry = min(self._first_expiry, *ends)
         self._expires.extend(ends)
         recorded = [micros(entry.at) for entry in entries]
-        self._recorded.extend(recorded)
-        self._told.extend([_told_at(version, at) for version, at in zip(versions, recorded, strict=True)])
-        self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
+        self.recorded.extend(recorded)
+        self.told.extend([_told_at(version, at) for version, at in zip(versions, recorded, strict=True)])
+        self.said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
 
     def recorded_at(self, row: int) -> datetime:
-        return from_micros(int(self._recorded.values[row]))
-
-    def recorded(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """When each of these rows was recorded."""
-        return self._recorded.values[rows]
+        return from_micros(int(self.recorded.values[row]))
 
     def recording_days(self) -> NDArray[np.datetime64]:
         """The day (UTC) on which each row was recorded."""
-        return self._recorded.values.astype("M8[us]").astype("M8[D]")
+        return self.recorded.values.astype("M8[us]").astype("M8[D]")
 
     def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The start of the window of each row; if that is open, when it was recorded."""
         starts = self._valid_from.values[rows]
-        return np.where(starts == OPEN_START, self._recorded.values[rows], starts)
-
-    def turn_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The time of each row that is a chat turn; OPEN_START for others."""
-        return self._said.values[rows]
-
-    def told(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """When each of these rows was told, as `Memory.told_at`."""
-        return self._told.values[rows]
+        return np.where(starts == OPEN_START, self.recorded.values[rows], starts)
 
     def mask_started_by(self, moment: datetime, text_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The rows that begin at a moment or earlier. Those without a date begin when their text was recorded, which is
         that of `text_rows`."""
-        learned = self._recorded.values[text_rows]
+        learned = self.recorded.values[text_rows]
         starts = np.where(self._valid_from.values == OPEN_START, learned, self._valid_from.values)
         # What had ended before it was learned has no known beginning.
         mask: NDArray[np.bool_] = (starts <= micros(moment)) | (self._valid_until.values <= starts)
@@ -92,7 +91,7 @@ class VersionTimes(SavedPart):
     def mask_stated_since(self, moment: datetime) -> NDArray[np.bool_]:
         """The rows that were told at this moment or later: for chat turns the time of the turn, for others when they
         were recorded."""
-        stated_at = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
+        stated_at = np.where(self.said.values == OPEN_START, self.recorded.values, self.said.values)
         mask: NDArray[np.bool_] = stated_at >= micros(moment)
         return mask
 
@@ -115,7 +114,7 @@ class VersionTimes(SavedPart):
     def ended_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
         """Which of these rows are no chat turns and were valid until an earlier moment."""
         ended: NDArray[np.bool_] = self._valid_until.values[rows] <= micros(now)
-        ended &= self._said.values[rows] == OPEN_START
+        ended &= self.said.values[rows] == OPEN_START
         return ended
 
     def remove_expired(self, mask: NDArray[np.bool_], now: datetime) -> None:
@@ -140,70 +139,48 @@ def _told_at(version: Remembered | None, recorded: int) -> int:
 
 
 class RowAttributes(SavedPart):
-    """Kind, tags, importance, strength and trust by row."""
+    """Kind, tags, importance, strength (without what uses added) and trust by row."""
 
-    _saved: ClassVar = {"_tags": COLUMNS, **dict.fromkeys(("_importance", "_kind", "_strength", "_trust"), GROWING)}
+    _saved: ClassVar = {"_tags": COLUMNS, **dict.fromkeys(("importance", "kinds", "strength", "trust"), GROWING)}
 
     def __init__(self) -> None:
-        self._kind = Column(np.int8)
-        self._importance, self._strength, self._trust = Column(np.float32), Column(np.float32), Column(np.float32)
+        self.kinds = Column(np.int8)  # as places in MEMORY_KINDS
+        self.importance, self.strength, self.trust = Column(np.float32), Column(np.float32), Column(np.float32)
         self._tags: dict[str, Column] = {}  # by tag: its rows
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         """Add a row for each version, from `first` on."""
-        self._importance.extend([0.0 if remembered is None else remembered.importance for remembered in versions])
-        self._strength.extend([1.0 if remembered is None else remembered.strength for remembered in versions])
-        self._trust.extend([1.0 if remembered is None else remembered.trust for remembered in versions])
-        self._kind.extend([0 if remembered is None else MEMORY_KINDS.index(remembered.kind) for remembered in versions])
+        self.importance.extend([0.0 if remembered is None else remembered.importance for remembered in versions])
+        self.strength.extend([1.0 if remembered is None else remembered.strength for remembered in versions])
+        self.trust.extend([1.0 if remembered is None else remembered.trust for remembered in versions])
+        self.kinds.extend([0 if remembered is None else MEMORY_KINDS.index(remembered.kind) for remembered in versions])
         for row, version in enumerate(versions, first):
             for tag in () if version is None else version.tags:
                 if tag not in self._tags:
                     self._tags[tag] = Column(np.int64)
                 self._tags[tag].append(row)
 
-    def kinds(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-        """The kind of each row, as its place in MEMORY_KINDS."""
-        return self._kind.values[rows]
-
-    def kind_of(self, row: int) -> str:
-        """The kind of one row."""
-        return MEMORY_KINDS[int(self._kind.values[row])]
-
     def count_kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
-        counts = np.bincount(self._kind.values[rows], minlength=len(MEMORY_KINDS)).tolist()
+        counts = np.bincount(self.kinds.values[rows], minlength=len(MEMORY_KINDS)).tolist()
         return {kind: count for kind, count in zip(MEMORY_KINDS, counts, strict=True) if count}
 
     def count_tags(self, rows: NDArray[np.int64]) -> dict[str, int]:
         """How many of these rows have each tag, the most frequent first."""
-        among = np.zeros(len(self._kind), np.bool_)
+        among = np.zeros(len(self.kinds), np.bool_)
         among[rows] = True
         counts = {tag: int(among[tagged.values].sum()) for tag, tagged in self._tags.items()}
         return {tag: count for tag, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])) if count}
 
-    def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        return self._importance.values[rows]
-
-    def strength(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The strength of each row, without what uses added."""
-        return self._strength.values[rows]
-
-    def trust(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """How far the source of each row is trusted, from 0 to 1."""
-        return self._trust.values[rows]
-
-    def trust_of(self, row: int) -> float:
-        return float(self._trust.values[row])
-
     def mask_with_min_trust(self, min_trust: float) -> NDArray[np.bool_]:
         """The rows that are trusted this far, at least."""
-        mask: NDArray[np.bool_] = self._trust.values >= np.float32(min_trust)
+        mask: NDArray[np.bool_] = self.trust.values >= np.float32(min_trust)
         return mask
 
     def mask_with_kinds_and_tags(self, kinds: Sequence[str] | None, tags: Sequence[str] | None) -> NDArray[np.bool_]:
         """The rows of one of these kinds that have all of these tags."""
-        mask = np.full(len(self._kind), kinds is None)
+        mask = np.full(len(self.kinds), kinds is None)
         for kind in kinds or ():
-            mask |= self._kind.values == MEMORY_KINDS.index(kind)
+            mask |= self.kinds.values == MEMORY_KINDS.index(kind)
         for tag in tags or ():
             tagged = np.zeros(len(mask), np.bool_)
             if tag in self._tags:
@@ -264,3 +241,102 @@ def _digest_bytes(digest: str) -> bytes:
 
 def _as_rows(digests: Sequence[bytes]) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, _DIGEST_SIZE)
+
+
+class HiddenMemories(SavedPart):
+    """The spans of ledger positions over which memories, by number, are hidden."""
+
+    _saved: ClassVar = {
+        "_spans": COLUMN,
+        **dict.fromkeys(("_open_spans", "_reasons", "_erased"), DICT_CODEC),
+        "_archived": Codec(lambda spans: pack(sorted(spans)), lambda array: set(unpack(array))),
+    }
+
+    def __init__(self) -> None:
+        self._spans = Column(np.int64, width=3)  # (memory, from position, until position)
+        self._open_spans: dict[int, int] = {}  # by memory: the span that hides it now
+        self._archived: set[int] = set()  # the spans that archive a memory
+        self._reasons: dict[int, list[int]] = {}  # by memory: the entries that say why it was forgotten
+        self._erased: dict[int, int] = {}  # by memory: the entry that erased it
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    # Changes
+
+    def hide(self, memory: int, position: int, *, archived: bool = False) -> None:
+        if not archived and self._open_spans.get(memory) in self._archived:
+            self.show(memory, position)  # forgetting an archived memory removes it from the archive
+        if memory not in self._open_spans:
+            span = len(self._spans)
+            self._spans.append((memory, position, OPEN_END))
+            self._open_spans[memory] = span
+            if archived:
+                self._archived.add(span)
+
+    def show(self, memory: int, position: int) -> None:
+        span = self._open_spans.pop(memory, None)
+        if span is not None:
+            self._spans.values[span, 2] = position
+
+    def erase(self, memory: int, position: int) -> None:
+        self._spans.append((memory, 0, OPEN_END))
+        self._erased[memory] = position
+        self._reasons.pop(memory, None)
+        # The same text added again after this is another memory: the old id stays erased.
+        self._open_spans.pop(memory, None)
+
+    def add_reason(self, memory: int, position: int) -> None:
+        """Note that the entry at this position says why a memory was forgotten."""
+        self._reasons.setdefault(memory, []).append(position)
+
+    # Lookups
+
+    @property
+    def erased(self) -> list[int]:
+        return list(self._erased)
+
+    def is_erased(self, memory: int) -> bool:
+        return memory in self._erased
+
+    def is_visible(self, memory: int, position: int) -> bool:
+        return memory not in self.memories_at(position)
+
+    def memories_at(self, position: int) -> NDArray[np.int64]:
+        """The memories that are hidden at a position."""
+        return _memories_at(self._spans.values, position)
+
+    def hidden_since(self, memory: int) -> int | None:
+        """The position of the entry that hides a memory now; None for an erased one."""
+        span = self._open_spans.get(memory)
+        return None if span is None else int(self._spans.values[span, 1])
+
+    def changes_of(self, memory: int) -> list[int]:
+        """The positions at which a memory was hidden, shown again, or erased."""
+        spans = self._spans.values
+        positions: list[int] = spans[spans[:, 0] == memory, 1:].ravel().tolist()
+        return sorted({position for position in (*positions, self._erased.get(memory, 0)) if 0 < position < OPEN_END})
+
+    def reasons_of(self, memory: int) -> list[int]:
+        """The positions of the entries that say why a memory was forgotten."""
+        return self._reasons.get(memory, [])
+
+    def archived_at(self, position: int) -> list[int]:
+        """The memories that are in the archive at a position."""
+        memories = _memories_at(self._spans.values[sorted(self._archived)], position).tolist()
+        return [memory for memory in memories if memory not in self._erased]
+
+    def without_archived(self) -> HiddenMemories:
+        """A read-only copy in which archived memories are not hidden."""
+        hidden, archived = copy(self), sorted(self._archived)
+        spans = self._spans.values.copy()
+        spans[archived, 2] = spans[archived, 1]  # empty; the indexes of the others do not change
+        hidden._spans = Column(np.int64, spans)
+        hidden._open_spans = {memory: span for memory, span in self._open_spans.items() if span not in self._archived}
+        return hidden
+
+
+def _memories_at(spans: NDArray[np.int64], position: int) -> NDArray[np.int64]:
+    """The memories that these spans hide at a position."""
+    memories: NDArray[np.int64] = spans[(spans[:, 1] <= position) & (position < spans[:, 2]), 0]
+    return memories

@@ -22,8 +22,15 @@ from remanence.errors import LedgerError, LedgerUnavailable
 from remanence.ledger import tables
 from remanence.ledger.chain import ChainHead
 from remanence.ledger.postgres_backend import postgres, postgres_tables
-from remanence.ledger.postgres_backend.postgres import Address, Connection, is_idle, is_lost, to_numbered_placeholders
-from remanence.ledger.postgres_backend.postgres_locks import PostgresLocks, lock_key
+from remanence.ledger.postgres_backend.postgres import (
+    Address,
+    Connection,
+    PostgresLocks,
+    is_idle,
+    is_lost,
+    lock_key,
+    to_numbered_placeholders,
+)
 from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
 
 log = logging.getLogger(__name__)

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.index import Index
-from remanence.recall.fusion import FusedRanking
-from remanence.recall.query import RecallContext, searchable_rows
+from remanence.recall.fusion import FusedRanking, RecallContext, searchable_rows
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.other_times import (
@@ -64,7 +63,7 @@ def rank_by_claims(context: RecallContext, fused: FusedRanking, count: int) -> t
     allowed = context.query.allowed
     if context.include_superseded:
         allowed = searchable_rows(context.index, request, context.snapshot, history=False)
-        ranked = ranked.restrict_to(allowed)
+        ranked = ranked.where(allowed[ranked.rows])
     if parsed.focus == "now":
         ranked = _drop_expired_sources(context, ranked, 2 * count)
     return _replace_superseded(context, ranked, allowed, count), False
@@ -79,7 +78,7 @@ def _drop_repeated_versions(index: Index, fused: FusedRanking, count: int) -> Fu
         for row, following in pairwise(index.catalog.rows_of(memory)):
             if {row, following} <= rows and len({m.text for m in index.memories([row, following])}) == 1:
                 repeated.add(row)
-    return _without(fused, repeated, len(index.catalog))
+    return _without(fused, repeated)
 
 
 def _drop_expired_sources(context: RecallContext, fused: FusedRanking, limit: int) -> FusedRanking:
@@ -95,16 +94,11 @@ def _drop_expired_sources(context: RecallContext, fused: FusedRanking, limit: in
         others = np.array([fact for fact in fact_rows if fact is not None and fact != row], np.int64)
         if len(others) and not index.catalog.current_mask(others, snapshot.position, snapshot.now).any():
             expired.add(row)
-    return _without(fused, expired, len(snapshot.row_mask))
+    return _without(fused, expired)
 
 
-def _without(fused: FusedRanking, rows: Collection[int], count: int) -> FusedRanking:
-    """The ranking without some of the `count` rows that there are."""
-    if not rows:
-        return fused
-    mask = np.ones(count, np.bool_)
-    mask[list(rows)] = False
-    return fused.restrict_to(mask)
+def _without(fused: FusedRanking, rows: Collection[int]) -> FusedRanking:
+    return fused.where(~np.isin(fused.rows, list(rows))) if rows else fused
 
 
 def _replace_superseded(
@@ -185,15 +179,15 @@ class _RowScores:
         if they are trusted more."""
         # By the scores before this step: a row that was moved up moves no other row. Otherwise the first hits would
         # depend on the limit.
-        before, trust_of = dict(self._scores), self._index.catalog.attributes.trust
+        before, trust = dict(self._scores), self._index.catalog.attributes.trust
         for row in sorted(self.current, key=lambda row: -before[row])[:limit]:
             if is_isolated(self._index, row):
                 continue
             for other, kind, _ in disagreeing_rows(self._index, row, self._snapshot):
                 if kind != "conflict":
                     continue
-                trust, other_trust = trust_of(np.array([row, other]))
-                score = before[row] / DEMOTION_FACTOR if other_trust > trust else before[row] * DEMOTION_FACTOR
+                own_trust, other_trust = trust[[row, other]]
+                score = before[row] / DEMOTION_FACTOR if other_trust > own_trust else before[row] * DEMOTION_FACTOR
                 if score > self._score(other) and self._may_be_added(other, row):
                     self._scores[other] = score
                     self._moves[other] = _Move("contradicts", row)

@@ -14,7 +14,7 @@ from remanence.index.engine import inputs
 from remanence.index.journal import JobState, JobStatus
 from remanence.recall.answer import Recall
 from remanence.recall.receipts import Receipt
-from remanence.recall.show.recall_tables import RelationList
+from remanence.recall.show import RelationList
 from remanence.remember.jobs import Job
 from remanence.remember.proposals import Proposal, memory_fields
 from remanence.schema import Change, Disagreement, Memory, Relation

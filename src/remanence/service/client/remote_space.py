@@ -13,10 +13,9 @@ from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import child_name
 from remanence.recall.answer import Recall
 from remanence.recall.profile import Profile
-from remanence.recall.show.recall_tables import Memories
+from remanence.recall.show import Memories
 from remanence.recall.topics import topics_to_json
-from remanence.remember import validate
-from remanence.remember.add_options import AddOptions, TurnOptions
+from remanence.remember.add_options import AddOptions, TurnOptions, parse_conversation, parse_turn
 from remanence.schema import Memory
 from remanence.service.client.arguments import like, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
@@ -184,7 +183,7 @@ class RemoteSpace(RemoteViewBase, _Space):
         progress: bool | Progress = False,
         now: Any = None,
     ) -> list[Memory]:
-        checked = [validate.parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
+        checked = [parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
         given = [_turn(turn) for turn in checked]
         return self._ask(memory_operations.add_turns, turns=given, now=now, wait=wait)
 
@@ -199,7 +198,7 @@ class RemoteSpace(RemoteViewBase, _Space):
         progress: bool | Progress = False,
     ) -> Any:
         # Message objects of frameworks become turns here.
-        checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
+        checked = parse_conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, AddOptions):
             content: dict[str, Any] = {"text": checked.text, "source": source, "observed_by": observed_by}
         else:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.graph import entity_revisions
-from remanence.graph.graph_at_time import GraphAtTime
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.assertions import plan_split
+from remanence.graph.graph_at_time import GraphAtTime, KnownEntities
 from remanence.index.index import Index
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Entity, Memory, Relation, Snapshot, Triple
@@ -107,7 +106,7 @@ def preview_split(space: Space, entity: str, names: Sequence[str]) -> DecisionPr
     with space._engine.open_index(space.name) as index, index.lock:
         known = KnownEntities(index, index.catalog.position)
         known_entity = known.require(entity, space._now())
-        entity_revisions.plan_split(known, entity, names, None, None, space._now())  # raises if it is not possible
+        plan_split(known, entity, names, None, None, space._now())  # raises if it is not possible
         visible = index.catalog.visible_mask(index.catalog.position)
         moved = sum(_mentions(index, visible, name) for name in names)
         remaining_mentions = sum(_mentions(index, visible, name) for name in known_entity.names if name not in names)

@@ -24,7 +24,7 @@ from remanence.events import (
     Split,
     Undone,
 )
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.index import Index
 from remanence.ledger.codec import kinds_of
 from remanence.schema import Entry, Link

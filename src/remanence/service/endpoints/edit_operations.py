@@ -11,8 +11,7 @@ from remanence.errors import InvalidInput
 from remanence.events import Remembered
 from remanence.index.engine import inputs
 from remanence.index.engine.inputs import Moment
-from remanence.remember import validate
-from remanence.remember.add_options import AddOptions, Changes
+from remanence.remember.add_options import AddOptions, Changes, parse_changes, parse_draft
 from remanence.remember.prepare import prepare
 from remanence.remember.revise import changed_versions, ended_versions
 from remanence.schema import Memory, Window, format_moment
@@ -36,7 +35,7 @@ revert = method_operation("POST", "/memories/revert", Space.revert, "write")
 @operation("POST", "/memories/preview", options=AddOptions)
 def preview_add(space: Space, **options: Any) -> DecisionPreview:
     """Say what storing a text would do, and change nothing."""
-    version = prepare(space._engine, validate.parse_draft(options), space._engine.now()).version
+    version = prepare(space._engine, parse_draft(options), space._engine.now()).version
     title = f"Add {quote(version.text)}"
     with space._engine.open_index(space.name) as index, index.lock:
         number = index.catalog.find_by_identity(version.identity)
@@ -53,7 +52,7 @@ def preview_add(space: Space, **options: Any) -> DecisionPreview:
 @operation("POST", "/memories/revise/preview", options=Changes)
 def preview_revise(space: Space, ids: _Ids, **options: Any) -> DecisionPreview:
     """Say what a new version of these memories would change, and change nothing."""
-    versions = changed_versions(space._engine, space.name, ids, validate.parse_changes(options))
+    versions = changed_versions(space._engine, space.name, ids, parse_changes(options))
     memories = space.get_many(ids)
     if len(ids) > 1:
         names = [f"“{tag}”" for tag in (*options.get("add_tags", ()), *options.get("remove_tags", ()))]

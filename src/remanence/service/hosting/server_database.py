@@ -112,7 +112,7 @@ class PostgresDatabase:
         self._connection: Connection = connect_to_write(address)
 
     def create(self, table: str) -> None:
-        from remanence.ledger.postgres_backend.postgres_locks import lock_key
+        from remanence.ledger.postgres_backend.postgres import lock_key
 
         # Two servers that start at the same time would each find no table, and one of them would fail.
         with self._lock, self._errors, self._connection.transaction():

@@ -13,10 +13,9 @@ from remanence.index.engine.in_thread import in_thread, iterate_in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall
-from remanence.recall.receipts import Exposure, RecallRequest, Receipt
-from remanence.recall.recorded import RecordedRecall, recorded_recalls
-from remanence.remember import quarantine
-from remanence.remember.quarantine import Quarantine
+from remanence.recall.receipts import Exposure, RecallRequest, Receipt, RecordedRecall, recorded_recalls
+from remanence.remember import forget
+from remanence.remember.forget import Quarantine
 from remanence.schema import Change, Hit, Memory, PendingErasure
 from remanence.space.facets.facet import Facet
 from remanence.space.recall_request import answer_request
@@ -297,8 +296,8 @@ class Audit(AuditView):
         """
         name = inputs.check_text(source, "source")
         if dry_run:
-            return quarantine.preview_quarantine(self._engine, self._space, name)
-        return quarantine.quarantine(self._engine, self._space, name, inputs.check_reason(why))
+            return forget.preview_quarantine(self._engine, self._space, name)
+        return forget.quarantine(self._engine, self._space, name, inputs.check_reason(why))
 
     def release(self, id: str | Quarantine, why: str | None = None) -> Quarantine:
         """Undo a quarantine: what it has hidden is visible again, except what was erased meanwhile.
@@ -313,8 +312,8 @@ class Audit(AuditView):
         Raises:
             NotFound: This space has no such quarantine.
         """
-        checked_id = quarantine.check_quarantine_id(id)
-        return quarantine.release(self._engine, self._space, checked_id, inputs.check_reason(why))
+        checked_id = forget.check_quarantine_id(id)
+        return forget.release(self._engine, self._space, checked_id, inputs.check_reason(why))
 
     def quarantines(self) -> list[Quarantine]:
         """Every quarantine of this space, oldest first, released ones too.
@@ -322,7 +321,7 @@ class Audit(AuditView):
         Returns:
             The quarantines, each with its memories.
         """
-        return quarantine.all_quarantines(self._engine, self._space)
+        return forget.all_quarantines(self._engine, self._space)
 
     arecord = in_thread(record)
     aquarantine = in_thread(quarantine)

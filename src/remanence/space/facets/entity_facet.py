@@ -11,10 +11,8 @@ from typing import Any, overload
 
 from remanence.errors import InvalidInput
 from remanence.events import Event
-from remanence.graph import entity_revisions
-from remanence.graph.entity_revisions import RevisionPlan
-from remanence.graph.graph_at_time import EntityRef
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.assertions import RevisionPlan, plan_merge, plan_registration, plan_rename, plan_split, plan_undo
+from remanence.graph.graph_at_time import EntityRef, KnownEntities
 from remanence.index.engine import inputs
 from remanence.index.engine.embedding import embed_descriptions
 from remanence.index.engine.in_thread import in_thread
@@ -250,9 +248,7 @@ class Entities(EntitiesView):
         checked, others = inputs.check_name(name, "name"), _aliases(aliases, self._now())
         kind = None if kind is None else inputs.check_name(kind, "kind")
         by, now = inputs.check_observer(observed_by), self._now()
-        plan, position = self._write(
-            lambda known: entity_revisions.plan_registration(known, checked, others, kind, by, now)
-        )
+        plan, position = self._write(lambda known: plan_registration(known, checked, others, kind, by, now))
         entity = self.get(plan.entity_id)
         assert entity is not None, "it was registered above"
         return Registration(entity, plan.created, plan.added, position)
@@ -281,7 +277,7 @@ class Entities(EntitiesView):
         """
         entity_ref, checked = _name_or_id(entity), inputs.check_name(name, "name")
         by, now = inputs.check_observer(observed_by), self._now()
-        return self._revise("renamed", lambda known: entity_revisions.plan_rename(known, entity_ref, checked, by, now))
+        return self._revise("renamed", lambda known: plan_rename(known, entity_ref, checked, by, now))
 
     def merge(
         self, entity: EntityRef, into: EntityRef, *, why: str | None = None, observed_by: str | None = None
@@ -313,7 +309,7 @@ class Entities(EntitiesView):
         """
         source, target = _name_or_id(entity), _name_or_id(into)
         reason, by, now = inputs.check_reason(why), inputs.check_observer(observed_by), self._now()
-        return self._revise("merged", lambda known: entity_revisions.plan_merge(known, source, target, reason, by, now))
+        return self._revise("merged", lambda known: plan_merge(known, source, target, reason, by, now))
 
     def split(
         self, entity: EntityRef, names: str | Iterable[str], *, why: str | None = None, observed_by: str | None = None
@@ -344,9 +340,7 @@ class Entities(EntitiesView):
         if not moved:
             raise InvalidInput("names is empty. Give at least one name to split off.")
         reason, by, now = inputs.check_reason(why), inputs.check_observer(observed_by), self._now()
-        return self._revise(
-            "split", lambda known: entity_revisions.plan_split(known, entity_ref, moved, reason, by, now)
-        )
+        return self._revise("split", lambda known: plan_split(known, entity_ref, moved, reason, by, now))
 
     def undo(
         self, revision: Revision | Registration | int, *, why: str | None = None, observed_by: str | None = None
@@ -371,7 +365,7 @@ class Entities(EntitiesView):
         position = inputs.check_positive_int(position, "revision", OPEN_END)
         entry = self._engine.ledger.entries_at([position]).get(position)
         reason, by = inputs.check_reason(why), inputs.check_observer(observed_by)
-        return self._revise("undone", lambda known: entity_revisions.plan_undo(known, position, entry, reason, by))
+        return self._revise("undone", lambda known: plan_undo(known, position, entry, reason, by))
 
     aregister = in_thread(register)
     arename = in_thread(rename)

@@ -20,7 +20,7 @@ from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.index.memory_cache import retry_if_erased
-from remanence.recall.show.recall_tables import RelationList
+from remanence.recall.show import RelationList
 from remanence.recall.validity.superseded import pairs_that_disagree
 from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory
 from remanence.space.facets.facet import Facet

@@ -6,8 +6,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypedDict
 
 from remanence.graph import pictures, traversal
-from remanence.graph.graph_at_time import NodeRef
-from remanence.graph.known_entities import KnownEntities
+from remanence.graph.graph_at_time import KnownEntities, NodeRef
 from remanence.graph.traversal import MAX_DEPTH, Subgraph
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread

@@ -26,7 +26,7 @@ from remanence.recall.procedures import (
     steps_digest,
     task_digest,
 )
-from remanence.remember import validate
+from remanence.remember.add_options import parse_draft
 from remanence.remember.append import append
 from remanence.remember.prepare import REDACTED_FIELD, prepare, redact_value
 from remanence.schema import MAX_TASK_LENGTH, PROCEDURE, Extraction, Memory
@@ -196,7 +196,7 @@ class Procedures(ProceduresView):
         run |= {"worked": outcome == "success", "id": new_id()}
         removed = {REDACTED_FIELD: dict(counts)} if counts else {}
         lines = [text, *(f"{number}. {step}" for number, step in enumerate(done, 1))]
-        draft = validate.parse_draft(
+        draft = parse_draft(
             {
                 "text": "\n".join(lines),
                 "key": f"procedure:{digest}:{steps_digest(done)}",

@@ -14,8 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from remanence.schema import Triple
-from remanence.text.claims.phrases import Phrase, phrase_at
-from remanence.text.claims.predicates import SINGLE_ROLES, claim_key
+from remanence.text.claims.predicates import SINGLE_ROLES, Phrase, claim_key, phrase_at
 from remanence.text.lexicon.word_lists import (
     CALENDAR_WORDS,
     FUNCTION_WORDS,

@@ -4,15 +4,19 @@ word_lists.txt         words and phrases by name, in lower case unless the capit
 common_words.txt       ordinary English words in their base forms
 phrase_patterns.txt    alternatives of regular expressions by name
 sentence_patterns.txt  long regular expressions by name
+thesaurus.txt          related words, each with their similarity
+word_series.txt        words of which only one can be meant: numbers, months, days of the week
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
+
+from remanence.text.text import tokens
 
 _FOLDER = Path(__file__).parent
 _SECTION_NAME = re.compile(r"\[([a-z][a-z_ ]*)\]")
@@ -166,3 +170,51 @@ def _stems(word: str) -> Iterator[str]:
     stem = word[:-3] if word.endswith("ing") else word[:-2] if word.endswith("ed") else ""
     if stem[-1:] == stem[-2:-1]:  # stopped
         yield stem[:-1]
+
+
+THESAURUS_FILE = _FOLDER / "thesaurus.txt"
+_SERIES_FILE = _FOLDER / "word_series.txt"
+
+
+@lru_cache(4_096)
+def related_words(word: str) -> Sequence[tuple[str, float]]:
+    """The words used like this one, in the form of `tokens`, with their similarity, 0 to 1; nearest first.
+
+    >>> related_words("journey")[1]
+    ('trip', 0.58)
+    """
+    related = thesaurus_lines().get(word, "").split()
+    series = _series().get(word)
+    return tuple(
+        (other, int(percent) / 100)
+        for other, percent in zip(related[::2], related[1::2], strict=True)
+        if series is None or _series().get(other) != series
+    )
+
+
+def words_of_series(text: str) -> dict[int, set[str]]:
+    """The words of a text that are in a series, in the form of `tokens`, by the number of the series.
+
+    >>> sorted(map(sorted, words_of_series("The rooms on floors two and three are free in May.").values()))
+    [['may'], ['three', 'two']]
+    """
+    found: dict[int, set[str]] = {}
+    for word in tokens(text):
+        number = _series().get(word)
+        if number is not None:
+            found.setdefault(number, set()).add(word)
+    return found
+
+
+@lru_cache(1)
+def _series() -> dict[str, int]:
+    """The number of the series of each word in one."""
+    lines = _SERIES_FILE.read_text(encoding="ascii").splitlines()
+    return {word: number for number, line in enumerate(lines) for word in tokens(line)}
+
+
+@lru_cache(1)
+def thesaurus_lines() -> dict[str, str]:
+    """The lines of the file by their word."""
+    lines = THESAURUS_FILE.read_text(encoding="ascii").splitlines()
+    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))

@@ -18,8 +18,7 @@ from remanence.text.temporal.tense import NEAREST, PAST, Direction, TenseReader
 from remanence.text.temporal.time_lexer import TimeToken, lex, may_have_time
 from remanence.text.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.text.temporal.time_translation import translate_in_any_language
-from remanence.text.temporal.translated_clock import clock_after
-from remanence.text.temporal.translation_patterns import looks_english
+from remanence.text.temporal.translation_patterns import clock_after, looks_english
 from remanence.text.text import truncate
 
 _MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from

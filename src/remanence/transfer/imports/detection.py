@@ -17,17 +17,20 @@ from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.transfer.import_file import is_export
 from remanence.transfer.imports.chat_exports import ChatExport, ChatGPTExport, ClaudeExport
+from remanence.transfer.imports.databases import HISTORY_COLUMNS, Mem0Database, MemvaraDatabase, qdrant_collections
 from remanence.transfer.imports.formats import FORMATS
 from remanence.transfer.imports.json_files import ZIP_MAGIC, DamagedFile, JsonFiles
 from remanence.transfer.imports.langgraph import BaseStore, LangGraphFile, LangGraphStore
-from remanence.transfer.imports.markdown import NOTE_ENDINGS, MarkdownFolder
-from remanence.transfer.imports.mem0 import HISTORY_COLUMNS, Mem0Database, qdrant_collections
-from remanence.transfer.imports.memvara import MemvaraDatabase
-from remanence.transfer.imports.okf import OkfBundle, is_bundle
-from remanence.transfer.imports.records import FORMAT_NAMES, ImportFormat, Source
-from remanence.transfer.imports.sqlite_file import SQLITE_MAGIC, SqliteFile
+from remanence.transfer.imports.markdown import (
+    NOTE_ENDINGS,
+    TEXT_ENDINGS,
+    MarkdownFolder,
+    OkfBundle,
+    TextFile,
+    is_bundle,
+)
+from remanence.transfer.imports.records import FORMAT_NAMES, SQLITE_MAGIC, ImportFormat, Source, SqliteFile
 from remanence.transfer.imports.tables import ANY_JSON, Format, TableSource
-from remanence.transfer.imports.text_file import TEXT_ENDINGS, TextFile
 from remanence.transfer.imports.whatsapp import DATE_ORDERS, is_whatsapp, whatsapp_rows
 from remanence.transfer.jsonlines import GZIP_MAGIC, starts_with
 

@@ -1,8 +1,4 @@
-"""The formats that are tables of fields, and how their objects are taken apart.
-
-Names of fields are those of the programs: zep-cloud 4.0, graphiti-core 0.31, Letta agent files of 2025, Hindsight 1.1,
-the MCP memory server of 2026, Google Takeout.
-"""
+"""The formats that are tables of fields (`formats.txt`), and how their objects are taken apart."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from typing import Any
 from remanence.index.engine.identity import content_digest
 from remanence.transfer.imports.langgraph import stored_item
 from remanence.transfer.imports.records import SkippedItem, as_list, as_mapping, as_text
-from remanence.transfer.imports.tables import BadRow, Format, Row, Shape
+from remanence.transfer.imports.tables import BadRow, Format, Row, shapes_of
 from remanence.transfer.imports.whatsapp import whatsapp_rows
 
 _DELIMITERS = ",;\t|"
@@ -38,7 +34,8 @@ def csv_rows(text: str) -> Iterator[tuple[int, Row | SkippedItem]]:
         header = [name.strip().lower().replace(" ", "_") for name in next(reader, [])]
         if not set(header) & set(_TEXT_COLUMNS):
             raise BadRow(f"none of the columns {header} is called {', '.join(_TEXT_COLUMNS)}", 1)
-        shape = _CSV_TURN if set(header) & _TURN_COLUMNS else _CSV_MEMORY
+        turn, memory = shapes_of("csv")
+        shape = turn if set(header) & _TURN_COLUMNS else memory
         for name in header:
             if name and name not in shape.names():
                 yield 1, SkippedItem(name, "a column whose name is none of those that are read")
@@ -207,188 +204,15 @@ def _langgraph_rows(found: Row) -> Iterable[Row]:
     return [as_mapping(item) for item in as_list(found.get("items"))] or [found]
 
 
-_TEXT = "text content memory message note fact body"
-_TIME = "now time date timestamp datetime created_at"
-_PERSON = "speaker author sender from name"
-_CSV_TURN = Shape(
-    "is_turn",
-    text=_TEXT,
-    id="id key uuid",
-    now=_TIME,
-    speaker=_PERSON,
-    role="role",
-    conversation="conversation thread chat session channel",
-    tags="tags labels",
-    owner="user_id user",
-    is_turn=True,
-)
-_CSV_MEMORY = Shape(
-    "is_memory",
-    text=_TEXT,
-    id="id key uuid",
-    now=_TIME,
-    valid_from="valid_from",
-    valid_until="valid_until",
-    expires_at="expires_at",
-    importance="importance",
-    confidence="confidence",
-    kind="kind",
-    kinds={"episode": "episode", "semantic": "semantic", "viewpoint": "viewpoint"},
-    source="source url title",
-    tags="tags labels",
-    entities="entities",
-    subject="subject",
-    predicate="predicate",
-    object="object",
-    owner="user_id user",
-)
 FORMATS = (
-    Format(
-        "zep",
-        "Zep or Graphiti graph",
-        (
-            Shape(
-                "fact uuid",
-                text="fact",
-                now="created_at reference_time",
-                valid_from="valid_at",
-                valid_until="invalid_at expired_at",
-                subject="source_node_name",
-                predicate="name",
-                object="target_node_name",
-                owner="group_id user_uuid graph_uuid",
-                meta="attributes",
-            ),
-            Shape(
-                "content role uuid",
-                text="content",
-                now="reference_time created_at",
-                speaker="name role_name",
-                role="role_type role",
-                conversation="thread_uuid session_id",
-                owner="group_id user_uuid",
-                is_turn=True,
-            ),
-            Shape(
-                "content uuid created_at",
-                text="content",
-                now="reference_time valid_at created_at",
-                source="source_description document_id name",
-                owner="group_id user_uuid graph_uuid",
-            ),
-            Shape(
-                "summary uuid name",
-                text="summary",
-                now="created_at",
-                entities="name",
-                tags="labels",
-                owner="group_id user_uuid graph_uuid",
-            ),
-        ),
-        rows=_zep_rows,
-        sure=1,
-    ),
-    Format(
-        "letta",
-        "Letta agent file",
-        (
-            Shape("label value", text="value", now="updated_at", source="agent", tags="tags", meta="label description"),
-            Shape("role said agent", text="said", now="created_at", role="role", conversation="agent", is_turn=True),
-        ),
-        files=r"\.af$",
-        rows=_letta_rows,
-    ),
-    Format(
-        "hindsight",
-        "Hindsight export",
-        (
-            Shape(
-                "text fact_type",
-                text="text",
-                id="source_id id",
-                now="mentioned_at created_at created event_date date",
-                valid_from="occurred_start",
-                valid_until="occurred_end",
-                kind="fact_type",
-                kinds={"world": "semantic", "experience": "episode", "observation": "viewpoint"},
-                source="document_id",
-                entities="entities",
-                tags="tags",
-                meta="context metadata",
-            ),
-            Shape(
-                "text proof_count",
-                text="text",
-                kinds={"": "viewpoint"},
-                id="source_id id",
-                now="mentioned_at created_at",
-                valid_from="occurred_start",
-                valid_until="occurred_end",
-                tags="tags",
-            ),
-            Shape("chunk_text document_id", text="chunk_text", now="created", source="document_id", tags="tags"),
-        ),
-        files=r"(^|/)(documents/\d+|observations)\.json$",
-        rows=_hindsight_rows,
-    ),
-    Format(
-        "server-memory",
-        "MCP memory server file",
-        (
-            Shape("text entityType", text="text", entities="entities", meta="name entityType"),
-            Shape(
-                "text relationType",
-                text="text",
-                subject="subject",
-                predicate="predicate",
-                object="object",
-                meta="from to",
-            ),
-        ),
-        rows=_server_memory_rows,
-    ),
-    Format(
-        "gemini",
-        "Gemini export",
-        (
-            Shape(
-                "said title time header",
-                text="said",
-                id="none",
-                now="time",
-                role="role",
-                conversation="chat",
-                is_turn=True,
-            ),
-        ),
-        files=r"(^|/)My ?Activity\.json$",
-        rows=_gemini_rows,
-    ),
-    Format(
-        "langgraph",
-        "LangGraph store",
-        (Shape("namespace key value", text="value"),),
-        rows=_langgraph_rows,
-        item=stored_item,
-    ),
-    Format(
-        "whatsapp",
-        "WhatsApp chat",
-        (
-            Shape(
-                "said time speaker",
-                text="said",
-                id="id",
-                now="time",
-                speaker="speaker",
-                conversation="chat",
-                is_turn=True,
-            ),
-        ),
-        files=r"\.txt$",
-        parse=whatsapp_rows,
-    ),
-    Format("csv", "CSV file", (_CSV_TURN, _CSV_MEMORY), files=r"\.[ct]sv$", parse=csv_rows),
+    Format("zep", "Zep or Graphiti graph", rows=_zep_rows, sure=1),
+    Format("letta", "Letta agent file", files=r"\.af$", rows=_letta_rows),
+    Format("hindsight", "Hindsight export", files=r"(^|/)(documents/\d+|observations)\.json$", rows=_hindsight_rows),
+    Format("server-memory", "MCP memory server file", rows=_server_memory_rows),
+    Format("gemini", "Gemini export", files=r"(^|/)My ?Activity\.json$", rows=_gemini_rows),
+    Format("langgraph", "LangGraph store", rows=_langgraph_rows, item=stored_item),
+    Format("whatsapp", "WhatsApp chat", files=r"\.txt$", parse=whatsapp_rows),
+    Format("csv", "CSV file", files=r"\.[ct]sv$", parse=csv_rows),
 )
 
 

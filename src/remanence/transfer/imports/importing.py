@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from remanence.errors import InvalidInput
 from remanence.index.engine.identity import content_digest, key_identity
 from remanence.index.engine.inputs import child_name
-from remanence.remember import validate
+from remanence.remember.add_options import parse_draft, parse_turn
 from remanence.remember.append import append
 from remanence.remember.prepare import PreparedVersion, prepare, prepare_turns
 from remanence.text.text import truncate
@@ -254,9 +254,9 @@ class _Import:
         """A version that is ready to be written; in a dry run it is checked only."""
         given = {**fields, "key": key}
         if is_turn:
-            turn = validate.parse_turn(given)
+            turn = parse_turn(given)
             return None if self._dry_run else prepare_turns(self._engine, [turn], self._now)[0]
-        draft = validate.parse_draft(given)
+        draft = parse_draft(given)
         return None if self._dry_run else prepare(self._engine, draft, self._now)
 
     def report(self, source: Source) -> ImportReport:

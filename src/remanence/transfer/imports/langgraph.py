@@ -16,6 +16,7 @@ from remanence.transfer.imports.records import (
     Record,
     SkippedItem,
     Source,
+    SqliteFile,
     as_json,
     as_list,
     as_mapping,
@@ -23,7 +24,6 @@ from remanence.transfer.imports.records import (
     as_text,
     make_key,
 )
-from remanence.transfer.imports.sqlite_file import SqliteFile
 
 _PAGE = 100
 _TEXT_FIELDS = ("content", "text", "memory", "data")

@@ -1,7 +1,13 @@
-"""Folders of Markdown notes, such as those of Obsidian.
+"""Notes: folders of Markdown, such as those of Obsidian, bundles of the Open Knowledge Format, and text files.
 
 Each section of a note, from one heading to the next, is a memory. Its text begins with the title of the note and the
 headings that it is under, so that it can be understood on its own; its source is the path of the note.
+
+A bundle (version 0.1 or 0.2) is a folder of Markdown files, each of which is a concept: it begins with front matter
+that has a `type`. `index.md` and `log.md` are lists that are made of the concepts.
+
+Of a text without a format, a paragraph is a memory. In a paragraph that is a list, each item is one; a file without a
+blank line is a list of lines. A line that begins with a small letter or a space goes on with the one before it.
 """
 
 from __future__ import annotations
@@ -13,10 +19,22 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from remanence.errors import InvalidInput
+from remanence.index.engine.identity import content_digest
 from remanence.index.engine.inputs import MAX_TAGS, MAX_TEXT_LENGTH
 from remanence.schema import UTC
 from remanence.text.front_matter import split_front_matter, strip_links
-from remanence.transfer.imports.records import Item, Record, SkippedItem, Source, as_moment, as_text, make_key
+from remanence.text.text import truncate
+from remanence.transfer.imports.records import (
+    Item,
+    Record,
+    SkippedItem,
+    Source,
+    as_mapping,
+    as_moment,
+    as_text,
+    make_key,
+)
 
 NOTE_ENDINGS = (".md", ".markdown")
 _MAX_BYTES = 4 * MAX_TEXT_LENGTH
@@ -159,3 +177,116 @@ def _tags(value: object) -> list[str]:
     given = value if isinstance(value, list) else re.split(r"[,\s]+", value) if isinstance(value, str) else []
     tags = (as_text(str(tag)).strip().lstrip("#") for tag in given)
     return [tag for tag in tags if tag]
+
+
+RESERVED_NAMES = ("index.md", "log.md")
+_CHECKED_FILES = 50
+# `generated: {by: …, at: …}` in one line, or with `at:` in one of the lines after it.
+_GENERATED_AT = re.compile(r"^generated:[^\n]*(?:\n[ \t]+[^\n]*)*?[ \t{,]at:[ \t]*[\"']?([^\s,}\"']+)", re.MULTILINE)
+
+
+def is_bundle(folder: Path) -> bool:
+    """Whether a folder says that it is a bundle, or whether all its notes are concepts."""
+    index = folder / "index.md"
+    if index.is_file() and "okf_version" in _fields(index):
+        return True
+    notes = (file for ending in NOTE_ENDINGS for file in sorted(folder.rglob(f"*{ending}")))
+    checked = [_fields(note) for note, _ in zip(_concepts(notes), range(_CHECKED_FILES), strict=False)]
+    return bool(checked) and all("type" in fields for fields in checked)
+
+
+class OkfBundle(MarkdownFolder):
+    """The concepts of a bundle. A section of one is a memory, with what the front matter says."""
+
+    kind = "Open Knowledge Format bundle"
+
+    def check(self) -> None:
+        """Refuse a bundle with a concept that has no type."""
+        for file in _concepts(sorted(self._path.rglob("*.md"))):
+            if not as_text(_fields(file).get("type")):
+                raise InvalidInput(
+                    f"{file}, line 1: a concept of the Open Knowledge Format begins with front matter that has a type. "
+                    "Nothing was imported: add 'type: …', or give format='markdown'."
+                )
+
+    def read_note(self, where: str, written: str, changed_at: datetime) -> Iterator[Item]:
+        """Yield what a concept says, unless it is deprecated."""
+        fields, _ = split_front_matter(written)
+        if Path(where).name in RESERVED_NAMES:
+            yield SkippedItem(where, "an index or a log")
+        elif fields.get("status") == "deprecated":
+            yield SkippedItem(where, "a concept that is deprecated")
+        else:
+            yield from super().read_note(where, written, changed_at)
+
+    def date(self, fields: Mapping[str, Any], where: str, written: str) -> datetime | None:
+        """When the concept was written."""
+        generated = _GENERATED_AT.search(written.partition("\n---")[0])
+        at = as_mapping(fields.get("generated")).get("at") or (generated and generated[1]) or fields.get("timestamp")
+        return as_moment(at)
+
+
+def _concepts(files: Iterator[Path] | list[Path]) -> Iterator[Path]:
+    return (file for file in files if file.name not in RESERVED_NAMES and not file.is_symlink())
+
+
+def _fields(file: Path) -> dict[str, Any]:
+    try:
+        return split_front_matter(file.read_text("utf-8"))[0]
+    except (UnicodeDecodeError, OSError):
+        return {}
+
+
+TEXT_ENDINGS = (".txt", ".text")
+_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
+_ITEM = re.compile(r"[-*+•–][ \t]+|\d{1,3}[.)][ \t]+")
+
+
+class TextFile(Source):
+    """The paragraphs of a text file."""
+
+    kind = "text file"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), 1)
+        self._path = path
+        try:
+            self._written = as_text(path.read_bytes().decode("utf-8-sig")).replace("\r\n", "\n").strip()
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
+
+    def read(self) -> Iterator[Item]:
+        """Yield the notes in the file, in order."""
+        at = date_in_name(self._path.name) or datetime.fromtimestamp(self._path.stat().st_mtime, UTC)
+        source = self._path.name[-400:]
+        for text in dict.fromkeys(_notes(self._written)):
+            if len(text) > MAX_TEXT_LENGTH:
+                yield SkippedItem(truncate(text, 60), f"a paragraph of more than {MAX_TEXT_LENGTH:,} characters")
+            else:
+                key = make_key("text", source, content_digest(text))
+                yield Record(key, {"text": text, "now": at, "source": source})
+        if not self._written:
+            yield SkippedItem(source, "a file without text")
+        self._done = 1
+
+
+def _notes(written: str) -> Iterator[str]:
+    """The notes of a text."""
+    paragraphs = _BLANK_LINES.split(written)
+    for paragraph in paragraphs:
+        lines = _joined(paragraph.split("\n"))
+        is_list = len(paragraphs) == 1 or all(_ITEM.match(line) for line in lines)
+        for note in lines if is_list else [paragraph]:
+            if text := _ITEM.sub("", note, count=1).strip() if is_list else note.strip():
+                yield text
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """The lines, each with those that go on with it."""
+    found: list[str] = []
+    for line in lines:
+        if found and (line[:1].isspace() or line[:1].islower()):
+            found[-1] = f"{found[-1]} {line.strip()}"
+        else:
+            found.append(line.strip())
+    return found

@@ -1,7 +1,7 @@
 """Formats as tables: which fields of an object become which arguments of `add` or `add_turns`.
 
-A format has shapes, one for each sort of object. Before that, `rows` may take objects apart: an entity of the MCP
-memory server is one row for each observation. formats.py lists the formats.
+A format has shapes, one for each sort of object (`formats.txt`). Before that, `rows` may take objects apart: an entity
+of the MCP memory server is one row for each observation. formats.py lists the formats.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.index.engine.identity import content_digest
 from remanence.index.engine.inputs import MAX_TAGS
+from remanence.text.lexicon.word_lists import data_sections
 from remanence.text.text import truncate
 from remanence.transfer.imports.json_files import DamagedFile, FilesSource, JsonFiles
 from remanence.transfer.imports.records import (
@@ -130,6 +133,21 @@ class Shape:
         )
 
 
+@cache
+def shapes_of(format: ImportFormat) -> tuple[Shape, ...]:
+    """The shapes of a format."""
+    sections = data_sections(str(Path(__file__).with_name("formats.txt")))
+    return tuple(map(_shape, sections[format.replace("-", " ")]))
+
+
+def _shape(line: str) -> Shape:
+    known, _, arguments = line.partition(": ")
+    fields = dict(argument.split("=") for argument in arguments.split())
+    kinds = dict(kind.split(":") for kind in fields.pop("kinds", "").split(",") if kind)
+    tried: dict[str, Any] = {name: names.replace(",", " ") for name, names in fields.items()}
+    return Shape(known.removeprefix("turn "), is_turn=known.startswith("turn "), kinds=kinds, **tried)
+
+
 def _as_it_is(row: Row) -> Iterable[Row | SkippedItem]:
     return [row]
 
@@ -145,12 +163,16 @@ class Format:
 
     name: ImportFormat
     title: str
-    shapes: tuple[Shape, ...] = ()
     files: str = ANY_JSON
     rows: Callable[[Row], Iterable[Row | SkippedItem]] = _as_it_is
     parse: Callable[[str], Iterator[tuple[int, Row | SkippedItem]]] | None = None
     item: Callable[[Row], Item] | None = None
     sure: int | None = None
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The sorts of rows that it has."""
+        return shapes_of(self.name)
 
     def knows(self, found: Row) -> bool:
         """Whether an object of a JSON file is certainly of this format."""

@@ -20,14 +20,21 @@ from remanence.ports import Progress
 from remanence.remember.append import append
 from remanence.remember.prepare import PreparedVersion
 from remanence.schema import LinkKind, Window
-from remanence.text.passages import split_passages
-from remanence.text.text import pluralize, text_hash
+from remanence.text.text import pluralize, split_passages, text_hash
 from remanence.upkeep import plans
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import ScoredMemories, last_used, strength_of
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
-from remanence.upkeep.steps.merged_text import MergedText, TextMerger, contains_name
+from remanence.upkeep.steps.memory_clusters import (
+    MAX_CLUSTER_SIZE,
+    MAX_NEIGHBOURS,
+    Cluster,
+    Clusters,
+    MergedText,
+    TextMerger,
+    contains_name,
+    find_clusters,
+)
 
 OBSERVED_BY = "upkeep"
 _BATCH = 200

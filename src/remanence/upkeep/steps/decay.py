@@ -87,18 +87,23 @@ _DECAY_CURVES: Mapping[str, Callable[[Any], Any]] = {
 """What is left after so many half-lives: of a number, or of an array of them."""
 
 
-def retention(model: str, days: float, half_life: float) -> float:
-    """The share that is left after this many days."""
-    return max(_MIN_RETENTION, float(_DECAY_CURVES[model](max(0.0, days) / half_life)))
+def retention(model: str, days: Any, half_life: Any) -> Any:
+    """The share that is left after this many days: of a number, or of an array of them."""
+    return np.maximum(_MIN_RETENTION, _DECAY_CURVES[model](np.maximum(0.0, days) / half_life))
 
 
 def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
     """The score of a memory now. Adding it counts as the first use."""
     days = (now - last_used(memory, usage)).total_seconds() / _DAY
-    excess_importance = max(0.0, memory.importance - _ORDINARY) / (DEFINING - _ORDINARY)
     half_life = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
-    retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess_importance)
-    return float(strength_of(memory, usage) * (1 + usage.use_count) ** settings.use_exponent * retained)
+    return float(_score(settings, days, half_life, memory.importance, usage.use_count, memory.strength + usage.boost))
+
+
+def _score(settings: UpkeepSettings, days: Any, half_life: Any, importance: Any, uses: Any, strength: Any) -> Any:
+    """The score by days since the last use, and the rest: of numbers, or of arrays of them."""
+    excess = np.maximum(0.0, importance - _ORDINARY) / (DEFINING - _ORDINARY)
+    retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess)
+    return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** settings.use_exponent * retained
 
 
 def review_priority(score: float) -> float:
@@ -214,16 +219,13 @@ def row_scores(
             use_counts[number], boosts[number] = usage.use_count, usage.boost
             if usage.used_at:
                 last_uses[number], merged_at[number] = max(usage.used_at), usage.merged_at
-    numbers = catalog.numbers_of_rows(rows)
-    uses, strength = use_counts[numbers], attributes.strength(rows) + boosts[numbers]
-    written = catalog.times.recorded(rows)
+    numbers = catalog.memory_numbers[rows]
+    uses, strength = use_counts[numbers], attributes.strength[rows] + boosts[numbers]
+    written = catalog.times.recorded[rows]
     used_at = np.maximum(np.where(written > merged_at[numbers], written, 0), last_uses[numbers])
     half_lives = np.array([settings.half_life_by_kind.get(kind, settings.half_life_days) for kind in MEMORY_KINDS])
-    excess = np.maximum(0.0, attributes.importance(rows).astype(np.float64) - _ORDINARY) / (DEFINING - _ORDINARY)
-    half_life = half_lives[attributes.kinds(rows)] * _IMPORTANCE_FACTOR**excess
-    days = np.maximum(0.0, (micros(now) - used_at) / 1e6 / _DAY)
-    retained = np.maximum(_MIN_RETENTION, _DECAY_CURVES[settings.decay](days / half_life))
-    return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** settings.use_exponent * retained, uses
+    days, importance = (micros(now) - used_at) / 1e6 / _DAY, attributes.importance[rows].astype(np.float64)
+    return _score(settings, days, half_lives[attributes.kinds[rows]], importance, uses, strength), uses
 
 
 def _scored(

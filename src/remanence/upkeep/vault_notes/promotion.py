@@ -23,8 +23,7 @@ from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, check_
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import DEFINING, ScoredMemories, ScoredMemory, age_in_days
 from remanence.upkeep.vault_notes import notes
-from remanence.upkeep.vault_notes.notes import Note
-from remanence.upkeep.vault_notes.vault import VaultNotes, note_path, subject_of
+from remanence.upkeep.vault_notes.notes import Note, VaultNotes, note_path, subject_of
 
 STEP = "promote"
 _NAMED = "named by the caller"

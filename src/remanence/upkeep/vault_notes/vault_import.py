@@ -19,13 +19,12 @@ from remanence.index.engine.identity import key_identity
 from remanence.index.index import Index
 from remanence.ports import Progress
 from remanence.recall.answer import Recall
-from remanence.remember import validate
+from remanence.remember.add_options import parse_draft
 from remanence.remember.append import CHUNK, append
 from remanence.remember.prepare import PreparedVersion, prepare
 from remanence.schema import Evidence, Hit
 from remanence.text.front_matter import strip_links
-from remanence.text.passages import split_passages
-from remanence.text.text import normalize_text, pluralize
+from remanence.text.text import normalize_text, pluralize, split_passages
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, check_unchanged
 from remanence.upkeep.runs import vault_space
 from remanence.upkeep.vault_notes import notes
@@ -206,7 +205,7 @@ def _prepare(
     engine: Engine, note: Note, text: str, now: datetime, *, key: str | None = None, source: str | None = None
 ) -> PreparedVersion:
     try:
-        draft = validate.parse_draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
+        draft = parse_draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
     except InvalidInput as error:
         raise _Skipped(str(error)) from None
     return prepare(engine, draft, now)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from remanence.index.vectors.stores.collection import Collection
     from remanence.index.vectors.stores.qdrant import Qdrant
+    from remanence.index.vectors.stores.server import Collection
     from remanence.ports import VectorStore
 
 
@@ -52,7 +52,7 @@ class SharedStores:
     """
 
     def __init__(self, qdrant: Qdrant, ledger: Callable[[], str]) -> None:
-        from remanence.index.vectors.stores.qdrant_connection import QdrantServer
+        from remanence.index.vectors.stores.qdrant import QdrantServer
 
         self._server = QdrantServer(qdrant)
         self._ledger = ledger
@@ -61,7 +61,7 @@ class SharedStores:
 
     def collection(self, embedder: str, dimension: int) -> Collection:
         """The collection of an embedder, given by its fingerprint."""
-        from remanence.index.vectors.stores.collection import Collection
+        from remanence.index.vectors.stores.server import Collection
 
         name = collection_name(embedder, dimension)
         with self._lock:

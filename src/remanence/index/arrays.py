@@ -1,14 +1,23 @@
-"""Growing numpy arrays, numbered values, and their form in index files."""
+"""Growing numpy arrays, numbered values, and their form in index files; and whole numbers in groups that only grow: the
+documents of each word, the edges of each vertex.
+
+The base of the groups is packed by group. What is new is appended to a tail, which is searched directly. A long tail is
+packed: into a small base at once, into a large one in a thread. A graph is made of such groups: which edges meet at a
+vertex.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Sized
 from itertools import islice, pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from remanence.schema import OPEN_END
 
 T = TypeVar("T", bound=Hashable)
 
@@ -41,6 +50,9 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __getitem__(self, places: Any) -> Any:
+        return self.values[places]
 
     @property
     def reserved_bytes(self) -> int:
@@ -239,18 +251,6 @@ class SavedPart:
             setattr(self, name, self._saved[name].from_array(array))
 
 
-def unique_inverse(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The distinct values in order, and for each value its index among them: as `np.unique`, in half the time for the
-    few hundred values of a recall, which calls it about seven times.
-
-    >>> [found.tolist() for found in unique_inverse(np.array([5, 3, 5]))]
-    [[3, 5], [1, 0, 1]]
-    """
-    ordered = np.sort(values)
-    unique = ordered[run_starts(ordered)]
-    return unique, unique.searchsorted(values)
-
-
 def run_starts(values: NDArray[Any]) -> NDArray[np.int64]:
     """The index of the first occurrence of each value in a sorted array."""
     changes = np.empty(len(values), np.bool_)
@@ -273,3 +273,217 @@ def top_indices(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
         indices = np.flatnonzero(scores >= floor)
         return indices[np.argsort(-scores[indices], kind="stable")[:limit]]
     return np.argsort(-scores, kind="stable")
+
+
+class BackgroundBuild(Generic[T]):
+    """Makes one value at a time. What it is made of must not change meanwhile. Use it under a lock.
+
+    >>> build = BackgroundBuild[int]()
+    >>> build.start(lambda: 6 * 7)
+    >>> build.wait()
+    >>> build.pop_result(), build.pop_result()
+    (42, None)
+    """
+
+    __slots__ = ("_made", "_thread")
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._made: list[T] = []
+
+    def start(self, make: Callable[[], T]) -> None:
+        """Make another value, unless one is being made or waits to be taken."""
+        if (self._thread is not None and self._thread.is_alive()) or self._made:
+            return
+        made = self._made
+        self._thread = threading.Thread(target=lambda: made.append(make()), name="remanence-index", daemon=True)
+        self._thread.start()
+
+    def pop_result(self) -> T | None:
+        """The value, once, as soon as it is made; else None."""
+        return self._made.pop() if self._made else None
+
+    def wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def cancel(self) -> None:
+        """Do not use what is being made."""
+        self._thread, self._made = None, []
+
+
+_MAX_TAIL = 2_048
+"""The length of a tail that is not packed, plus one for every 32 numbers in the base."""
+_PACKED_AT_ONCE = 1 << 18
+"""The length of a base that is packed while others wait: it takes a few milliseconds."""
+
+Members = NDArray[np.int32]
+
+
+class _Packed(NamedTuple):
+    """Where the members of each group begin, the members, and how often each was added."""
+
+    starts: NDArray[np.int64]
+    members: Members
+    counts: Members
+
+
+class Grouped:
+    """The members of each group in ascending order, in which they are added."""
+
+    def __init__(self) -> None:
+        self._base = _Packed(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+        self._tail_groups, self._tail_members = Column(np.int32), Column(np.int32)
+        self._build: BackgroundBuild[tuple[_Packed, int]] = BackgroundBuild()
+
+    def extend(self, groups: Sequence[int] | NDArray[np.int32], members: Members) -> None:
+        """Add a member to each of these groups. No member is less than one before it."""
+        self._tail_groups.extend(groups)
+        self._tail_members.extend(members)
+
+    def lookup(self, group: int) -> tuple[Members, Members]:
+        """The members of a group, and how often each was added to it."""
+        members, counts = self._packed(group)
+        places = np.flatnonzero(self._tail_groups.values == group)
+        if not len(places):
+            return members, counts
+        new = self._tail_members.values[places]
+        firsts = run_starts(new)
+        return np.concatenate((members, new[firsts])), np.concatenate((counts, np.diff(firsts, append=len(new))))
+
+    def members_of_each(self, groups: Sequence[int]) -> list[list[int]]:
+        """The members of each of these groups. The tail is searched once for all."""
+        newer: dict[int, dict[int, None]] = {}
+        if len(self._tail_groups):
+            tail = self._tail_groups.values
+            places = np.flatnonzero(np.isin(tail, groups) if len(groups) > 1 else tail == np.int32(groups[0]))
+            for group, member in zip(tail[places].tolist(), self._tail_members.values[places].tolist(), strict=True):
+                newer.setdefault(group, {})[member] = None
+        return [self._packed(group)[0].tolist() + list(newer.get(group, ())) for group in groups]
+
+    def pack_if_needed(self) -> None:
+        """Pack a long tail, or use what was packed meanwhile."""
+        if (made := self._build.pop_result()) is not None:
+            self._set_base(*made)
+        if len(self._tail_groups) > _MAX_TAIL + len(self._base.members) // 32:
+            if len(self._base.members) <= _PACKED_AT_ONCE:
+                self.pack()
+            else:
+                base, groups, members = self._base, self._tail_groups.values, self._tail_members.values
+                self._build.start(lambda: (_merged(base, groups, members), len(groups)))
+
+    def pack(self) -> None:
+        """Merge the whole tail into the base."""
+        self._build.cancel()
+        groups = self._tail_groups.values
+        if len(groups):
+            self._set_base(_merged(self._base, groups, self._tail_members.values), len(groups))
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        if len(self._base.members) <= _PACKED_AT_ONCE:
+            self.pack()  # a tail that is loaded is searched for each group
+        tail = {"tail_groups": self._tail_groups.values, "tail_members": self._tail_members.values}
+        return {**self._base._asdict(), **tail}
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        # Copies: a view would keep the whole content of the index file in memory.
+        self._base = _Packed(*(arrays[name].copy() for name in _Packed._fields))
+        self.extend(arrays["tail_groups"], arrays["tail_members"])
+
+    def _packed(self, group: int) -> tuple[Members, Members]:
+        base, packed = self._base, slice(0, 0)
+        if group + 1 < len(base.starts):
+            packed = slice(base.starts.item(group), base.starts.item(group + 1))
+        return base.members[packed], base.counts[packed]
+
+    def _set_base(self, base: _Packed, from_tail: int) -> None:
+        """Use a base that contains this many of the tail."""
+        self._base = base
+        groups, members = self._tail_groups.values[from_tail:], self._tail_members.values[from_tail:]
+        self._tail_groups, self._tail_members = Column(np.int32, groups), Column(np.int32, members)
+
+
+def _merged(base: _Packed, groups: NDArray[np.int32], members: Members) -> _Packed:
+    """The base with a tail: the members of each group there come after those that the group has."""
+    order = np.argsort(groups, kind="stable")
+    groups, members = groups[order], members[order]
+    firsts = run_starts(groups.astype(np.int64) << 32 | members)
+    groups, members, counts = groups[firsts], members[firsts], np.diff(firsts, append=len(groups))
+    ends = np.full(max(len(base.starts) - 1, int(groups[-1]) + 1), len(base.members), np.int64)
+    ends[: len(base.starts) - 1] = base.starts[1:]
+    added = np.bincount(groups, minlength=len(ends)).cumsum()
+    return _Packed(
+        np.concatenate(([0], ends + added)),
+        np.insert(base.members, ends[groups], members),
+        np.insert(base.counts, ends[groups], counts),
+    )
+
+
+class Adjacency:
+    """Edges by number, in the order in which they were added."""
+
+    def __init__(self, endpoints: NDArray[Any] | None = None) -> None:
+        self._endpoints = Column(np.int32, endpoints, width=2)
+        self._by_vertex = Grouped()
+        self._indexed = 0  # how many edges are in there
+
+    def __len__(self) -> int:
+        return len(self._endpoints)
+
+    @property
+    def endpoints(self) -> NDArray[np.int32]:
+        return self._endpoints.values
+
+    def extend(self, endpoints: Sequence[tuple[int, int]]) -> None:
+        """Add edges."""
+        self._endpoints.extend(endpoints)
+
+    def edges_of(self, vertex: int) -> list[int]:
+        """The edges at a vertex, oldest first; one from a vertex to itself is there once."""
+        return self.edges_of_each((vertex,))[0]
+
+    def edges_of_each(self, vertices: Iterable[int]) -> list[list[int]]:
+        """The edges at each of these vertices."""
+        if self._indexed < len(self):
+            begin, self._indexed = self._indexed, len(self)
+            numbers = np.arange(begin, self._indexed, dtype=np.int32).repeat(2)
+            self._by_vertex.extend(self.endpoints[begin:].reshape(-1), numbers)
+        self._by_vertex.pack_if_needed()
+        found = list(vertices)
+        return self._by_vertex.members_of_each(found) if found else []
+
+
+class EdgeEnds:
+    """When edges were ended by an `Invalidated` event, by ledger position."""
+
+    def __init__(self, stored: Iterable[tuple[int, Iterable[tuple[int, int]]]] = ()) -> None:
+        self._by_edge = {edge: [(position, end) for position, end in ends] for edge, ends in stored}
+
+    def __len__(self) -> int:
+        return len(self._by_edge)
+
+    def add(self, edge: int, position: int, end: int) -> None:
+        self._by_edge.setdefault(edge, []).append((position, end))
+
+    def copy(self, edge: int, to: int) -> None:
+        """Give an edge the endings of another one."""
+        if edge in self._by_edge:
+            self._by_edge[to] = list(self._by_edge[edge])
+
+    def end_of(self, edge: int, position: int) -> int:
+        """When an edge was ended, in microseconds, as known at a position; OPEN_END if it was not."""
+        ends = self._by_edge.get(edge)
+        if ends is None:  # nearly always
+            return OPEN_END
+        return min((end for ended_at, end in ends if ended_at <= position), default=OPEN_END)
+
+    def positions_of(self, edge: int) -> list[int]:
+        return [position for position, _ in self._by_edge.get(edge, ())]
+
+    def ended_edges(self, position: int, moment: int) -> list[int]:
+        """The edges that had ended by a moment, as known at a position."""
+        return [edge for edge in self._by_edge if self.end_of(edge, position) <= moment]
+
+
+GRAPH = Codec(lambda graph: graph.endpoints, Adjacency)
+ENDINGS = Codec(lambda endings: pack(list(endings._by_edge.items())), lambda array: EdgeEnds(unpack(array)))

@@ -1,1 +1,0 @@
-"""Growing arrays and adjacency lists, which the state of a space consists of."""

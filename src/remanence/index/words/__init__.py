@@ -1,1 +1,0 @@
-"""The words signal: `words.py` ranks, `bm25.py` scores, and has the documents of each word."""

@@ -1,1 +1,0 @@
-"""Results of recall as tables and pictures, for notebooks and data frames."""
