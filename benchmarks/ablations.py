@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pagerank import pagerank
 from remanence.index import SIGNALS, words
-from remanence.index.graph import entity_graph
+from remanence.index.graph import entity_graph, graph_walk
 from remanence.recall import fusion, recall
 from remanence.recall.fusion import FusedRanking
 from remanence.schema import Ranking
@@ -85,9 +85,11 @@ def _fused_by(function: Callable[..., FusedRanking]) -> Patches:
 
 
 _EQUAL = dict.fromkeys(SIGNALS, 1.0)
-_BY_NAME = _zero(entity_graph, "SPEAKER_WEIGHT", "WRITER_WEIGHT", "SUBJECT_WEIGHT", "RELATION_WEIGHT")
+_BY_NAME = _together(
+    _zero(entity_graph, "SPEAKER_WEIGHT", "WRITER_WEIGHT", "SUBJECT_WEIGHT"), _zero(graph_walk, "RELATION_WEIGHT")
+)
 _BY_SIMILARITY = _zero(entity_graph, "SIMILAR_SUBJECT_WEIGHT")
-_BY_MEMORY: Patches = {entity_graph: {"START_ROWS": 0}}
+_BY_MEMORY: Patches = {graph_walk: {"START_ROWS": 0}}
 _BY_TURN = ("NEXT_TURN_WEIGHT", "PREVIOUS_TURN_WEIGHT", "SAME_SESSION_WEIGHT")
 
 SEEDS = (
@@ -96,12 +98,12 @@ SEEDS = (
     Variant("no seed", patches=_together(_BY_NAME, _BY_SIMILARITY, _BY_MEMORY)),
     Variant("no seed: names in the question", patches=_BY_NAME),
     Variant("no names in part or in small letters", patches=_zero(entity_graph, "PARTIAL_SHARE")),
-    Variant("no relations", patches=_zero(entity_graph, "RELATION_WEIGHT")),
+    Variant("no relations", patches=_zero(graph_walk, "RELATION_WEIGHT")),
     Variant("no seed: names near the question", patches=_BY_SIMILARITY),
     Variant("no seed: names in near memories", patches=_BY_MEMORY),
-    *(Variant(f"at most {n} relation{'s' * (n > 1)}", patches={entity_graph: {"MAX_RELATIONS": n}}) for n in (1, 2)),
-    *(Variant(f"at most {hops} hop{'s' * (hops > 1)}", patches={entity_graph: {"MAX_HOPS": hops}}) for hops in (1, 3)),
-    Variant("no short memories that only mention a name", patches=_zero(entity_graph, "MENTIONED_SHARE")),
+    *(Variant(f"at most {n} relation{'s' * (n > 1)}", patches={graph_walk: {"MAX_RELATIONS": n}}) for n in (1, 2)),
+    *(Variant(f"at most {hops} hop{'s' * (hops > 1)}", patches={graph_walk: {"MAX_HOPS": hops}}) for hops in (1, 3)),
+    Variant("no short memories that only mention a name", patches=_zero(graph_walk, "MENTIONED_SHARE")),
     Variant("no turns beside, no sitting", patches=_zero(entity_graph, *_BY_TURN)),
     Variant("no documents", patches=_zero(entity_graph, "SAME_DOCUMENT_WEIGHT")),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import igraph
 
-from remanence.index.graph.entity_graph import RELATION_WEIGHT, Hop, LocalGraph, ReachedRow
+from remanence.index.graph.graph_walk import RELATION_WEIGHT, Hop, LocalGraph, ReachedRow
 from remanence.schema import Query, RelatedName
 
 _SEED_ROWS = 5

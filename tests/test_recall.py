@@ -22,7 +22,7 @@ from rich.console import Console
 import remanence
 from remanence import Recall, Space
 from remanence.events import Remembered
-from remanence.index.graph.entity_graph import WalkScores
+from remanence.index.graph.graph_walk import ChainGraph, WalkScores
 from remanence.index.times import Times
 from remanence.recall.fusion import fuse, normalize_scores
 from remanence.schema import UTC, Query, Ranking, Window
@@ -808,6 +808,36 @@ def test_of_several_reasons_the_strongest_is_told_and_of_equals_the_first() -> N
     walk.add_scores(np.array([1, 3]), np.array([0.1, 0.4]), "late")
 
     assert walk.reasons([3, 1, 0]) == ["strong", "weak", "strong"]
+
+
+def test_of_several_chains_to_a_vertex_the_best_counts() -> None:
+    """Porto is reached over two memories. What leaves nothing leads nowhere."""
+    chains, porto, oslo, rome = ChainGraph(), ("name", 0, 1), ("name", 0, 2), ("name", 0, 3)
+    chains.lead(None, ("start", 0, 10), 0.9)
+    chains.lead(None, ("start", 0, 11), 1.2)
+    chains.lead(("start", 0, 10), porto, 0.5)
+    chains.lead(("start", 0, 11), porto, 0.25)
+    chains.lead(("start", 0, 11), oslo, 0.1)
+    chains.lead(("start", 0, 11), rome, 0.0)
+
+    found = chains.best([oslo, porto, rome])
+
+    assert list(found) == [porto, oslo]
+    assert found[porto] == (pytest.approx(0.45), ("start", 0, 10))
+    assert found[oslo] == (pytest.approx(0.12), ("start", 0, 11))
+    assert list(chains.best([oslo, porto], count=1)) == [porto]
+    assert chains.best([]) == {}
+
+
+def test_a_chain_goes_on_from_where_others_ended() -> None:
+    """Steps may be added after the best chains were asked for."""
+    chains = ChainGraph()
+    chains.lead(None, ("start", 0, 10), 0.5)
+    assert chains.best([("start", 0, 10)])[("start", 0, 10)] == (pytest.approx(0.5), None)
+
+    chains.lead(("start", 0, 10), ("name", 0, 1), 0.5)
+
+    assert chains.best([("name", 0, 1)])[("name", 0, 1)] == (pytest.approx(0.25), ("start", 0, 10))
 
 
 def test_now_is_read_against_the_moment_of_the_view(space: Space, clock: FakeClock) -> None:
