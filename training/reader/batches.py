@@ -17,7 +17,7 @@ from remanence.models.reader_input import MAX_LINES, ListTokens, SpecialTokens, 
 from remanence.models.text_model import FOLDER
 
 SHARES = {
-    "worlds": 0.20, "late": 0.16, "talks": 0.05, "team": 0.07, "revoked": 0.07, "projects": 0.04, "chat": 0.06, "standing": 0.09,
+    "worlds": 0.26, "talks": 0.05, "team": 0.07, "revoked": 0.07, "projects": 0.04, "chat": 0.06, "standing": 0.09,
     "lives": 0.03, "matters": 0.14, "chats": 0.03, "askings": 0.03, "helps": 0.02, "statebench": 0.01, "squad": 0.03,
     "friendsqa": 0.02, "molweni": 0.01, "qmsum": 0.01, "realmem": 0.02, "longmemeval_pool": 0.02,
     "hotpotqa_1000": 0.015, "2wiki_1000": 0.015, "musique_300": 0.01, "timeqa_human": 0.01,
@@ -37,8 +37,6 @@ REORDERED, NOISE = 0.25, 3
 REDATED = 0.6
 """The share of lists whose lines get each other's days, where only one tells what is asked: what is old holds as long
 as nothing replaces it."""
-NEARER = 0.6
-"""The share of lists that show the days nearer together, as recall does for a question that names no time."""
 WITH_FOREIGN, MOST_FOREIGN = 0.35, 6
 """The share of lists that are mixed with lines of another one, and how many of these. In a space notes stand beside
 chats: who says something, and that nobody is named, must not tell which of them answers."""
@@ -56,8 +54,6 @@ class Drawn(NamedTuple):
     """Their ranks by the signals, or None for a list in which they are not told."""
     own: NDArray[np.bool_]
     """Which are of this list."""
-    days: str = "day_text"
-    """Which days they show: "near_text" for days nearer together."""
 
 
 class Batch(NamedTuple):
@@ -108,12 +104,11 @@ class Lists:
         dated_as: NDArray[np.int64] | None = None,
         *,
         show_ranks: bool = True,
-        days: str = "day_text",
     ) -> Drawn:
         """Some lines of a list, in the order they were told."""
         ranks = self.ranks(number, rows - self.begin[number], show_ranks)
         return self.in_order(
-            Drawn(number, rows, rows if dated_as is None else dated_as, ranks, np.ones(len(rows), np.bool_), days)
+            Drawn(number, rows, rows if dated_as is None else dated_as, ranks, np.ones(len(rows), np.bool_))
         )
 
     def may_be_redated(self, number: int, rows: NDArray[np.int64]) -> bool:
@@ -130,14 +125,12 @@ class Lists:
         """Lines in the order they were told."""
         order = np.argsort(self.arrays["day"][drawn.dated_as], kind="stable")
         ranks = [drawn.ranks[n] for n in order]
-        return drawn._replace(
-            rows=drawn.rows[order], dated_as=drawn.dated_as[order], ranks=ranks, own=drawn.own[order]
-        )
+        return Drawn(drawn.number, drawn.rows[order], drawn.dated_as[order], ranks, drawn.own[order])
 
     def join(self, drawn: Drawn) -> ListTokens:
         """A list as one text; its lines have to be in order."""
         arrays, number = self.arrays, drawn.number
-        days, day_texts = arrays["day"][drawn.dated_as], arrays[drawn.days][drawn.dated_as]
+        days, day_texts = arrays["day"][drawn.dated_as], arrays["day_text"][drawn.dated_as]
         told = int((days <= arrays["moment"][number]).sum()) if bool((day_texts >= 0).any()) else len(days)
         return join_list(
             self._text(arrays["question"][number]),
@@ -197,10 +190,9 @@ class RandomBatches(IterableDataset[Batch]):
                     dated_as = rng.permutation(rows)
                 if rng.random() < WITH_FOREIGN:
                     other = int(rng.choice(members[names[rng.choice(len(names), p=odds)]]))
-                    one = self._with_foreign(number, rows, dated_as, other, rng, show)
+                    drawn.append(self._with_foreign(number, rows, dated_as, other, rng, show))
                 else:
-                    one = self._lists.draw(number, rows, dated_as, show_ranks=show)
-                drawn.append(one._replace(days="near_text" if rng.random() < NEARER else "day_text"))
+                    drawn.append(self._lists.draw(number, rows, dated_as, show_ranks=show))
             yield self._lists.batch(drawn)
 
     def _with_foreign(

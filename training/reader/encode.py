@@ -25,8 +25,7 @@ from training.reader.question_list import Line, QuestionList, read_lists
 from remanence.models.reader_input import as_line, day_text, needs_turn_before, shorten_question
 from remanence.models.text_model import FOLDER
 from remanence.ports import ReaderLine
-from remanence.recall.question import ParsedQuestion, parse_question
-from remanence.recall.reading import closer_in_time
+from remanence.recall.question import parse_question
 
 MAX_PIECES = 64
 BATCH = 20_000
@@ -35,7 +34,7 @@ WRITTEN_SETS = ("worlds", "late", "talks", "team", "revoked", "projects", "chat"
 NO_DAY = -1
 TYPES = {
     "question": "i4", "asked_on": "i4", "moment": "i4", "begin": "i4", "set": "i2", "world": "i4", "wanted": "i2",
-    "measured": "?", "answerable": "?", "text": "i4", "day_text": "i4", "near_text": "i4", "day": "i4", "answers": "i1", "tells": "i1",
+    "measured": "?", "answerable": "?", "text": "i4", "day_text": "i4", "day": "i4", "answers": "i1", "tells": "i1",
     "replaced": "i1", "made": "?",
 }  # fmt: skip
 
@@ -101,22 +100,20 @@ def encode(lists: Iterable[QuestionList], tokenizer: Tokenizer) -> dict[str, NDA
             "measured": is_measured(each),
             "answerable": each.answerable,
         }
-        near = nearer_days(each)
-        for values in (row, *(_line_values(question, *line, texts) for line in zip(each.lines, near, strict=True))):
+        for values in (row, *(_line_values(question, line, texts) for line in each.lines)):
             for name, value in values.items():
                 columns[name].append(value)
     arrays = {name: np.array(values, TYPES[name]) for name, values in columns.items()}
     return arrays | texts.encode(tokenizer, MAX_PIECES) | {"sets": np.array(list(sets))}
 
 
-def _line_values(question: str, line: Line, near: date | None, texts: Texts) -> dict[str, int]:
+def _line_values(question: str, line: Line, texts: Texts) -> dict[str, int]:
     before = line.before if needs_turn_before(line.text, line.before) else ""
     read = as_line(question, ReaderLine(line.text, speaker=line.speaker, title=line.title, before=before))
     day = date.fromisoformat(line.day) if line.day else None
     return {
         "text": texts(read),
         "day_text": texts(f"{day_text(day)}:") if day else NO_DAY,
-        "near_text": texts(f"{day_text(near)}:") if near else NO_DAY,
         "day": day.toordinal() if day else 0,
         "answers": line.answers,
         "tells": line.tells,
@@ -131,31 +128,12 @@ def is_measured(given: QuestionList) -> bool:
     return given.measured or (given.set in WRITTEN_SETS and number % 12 == 0)
 
 
-def nearer_days(given: QuestionList) -> list[date | None]:
-    """The days of the lines as recall shows them to the reader: nearer together, if the question names no time."""
-    now = _moment(given.asked_on)
-    lines = [ReaderLine("", _moment(line.day) if line.day else None) for line in given.lines]
-    if _parsed(given.question, given.asked_on).names_no_time:
-        lines = closer_in_time(lines, now)
-    shown = [line.shown_at or line.told_at for line in lines]
-    return [day.date() if day else None for day in shown]
-
-
+@lru_cache(maxsize=100_000)
 def moment_of(question: str, asked_on: str) -> int:
     """The last day of the past time that a question names, or the day on which it is asked, as a number."""
-    now = _moment(asked_on)
-    ends = [window.end for window in _parsed(question, asked_on).times if window.end is not None]
+    now = datetime.fromisoformat(asked_on).replace(tzinfo=timezone.utc)
+    ends = [window.end for window in parse_question(question, now).times if window.end is not None]
     return next((end for end in ends if end <= now), now).toordinal()
-
-
-@lru_cache(maxsize=100_000)
-def _parsed(question: str, asked_on: str) -> ParsedQuestion:
-    return parse_question(question, _moment(asked_on))
-
-
-@lru_cache(maxsize=100_000)
-def _moment(day: str) -> datetime:
-    return datetime.fromisoformat(day).replace(tzinfo=timezone.utc)
 
 
 if __name__ == "__main__":

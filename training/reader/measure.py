@@ -40,7 +40,7 @@ def measure(model: ListReader, lists: Lists, device: str) -> dict[str, dict[str,
 def _add_batch(
     found: dict[str, list[Any]], model: ListReader, lists: Lists, numbers: NDArray[np.int64], device: str
 ) -> None:
-    drawn = [lists.draw(int(number), lists.rows(number)[:MAX_LINES], days="near_text") for number in numbers]
+    drawn = [lists.draw(int(number), lists.rows(number)[:MAX_LINES]) for number in numbers]
     batch = lists.batch(drawn).to(device)
     choice, *others = (each.float() for each in model(batch.ids, batch.mask, batch.kinds, batch.marks))
     chosen = torch.softmax(choice + (batch.real - 1) * 1e4, -1).cpu().numpy()
