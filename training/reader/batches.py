@@ -24,7 +24,7 @@ SHARES = {
 }  # fmt: skip
 """How often a list of each set is drawn. Sets that are not here are only measured."""
 RANKED_SETS = (
-    "worlds", "talks", "team", "revoked", "projects", "chat", "strangers", "writers", "longmemeval_pool",
+    "worlds", "late", "talks", "team", "revoked", "projects", "chat", "strangers", "writers", "longmemeval_pool",
     "hotpotqa_1000", "2wiki_1000", "musique_300", "timeqa_human", "locomo", "realtalk", "beam_100k",
 )  # fmt: skip
 """Sets whose lines are in the order of the signals of recall; the reader is told their ranks."""

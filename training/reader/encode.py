@@ -29,7 +29,7 @@ from remanence.recall.question import parse_question
 
 MAX_PIECES = 64
 BATCH = 20_000
-WRITTEN_SETS = ("worlds", "talks", "team", "revoked", "projects", "chat", "standing")
+WRITTEN_SETS = ("worlds", "late", "talks", "team", "revoked", "projects", "chat", "standing")
 """Our own sets, of which one world in twelve measures and is not trained on."""
 NO_DAY = -1
 TYPES = {

@@ -65,8 +65,9 @@ def sources(options: argparse.Namespace) -> dict[str, Source]:
     worlds = TRAINING / "worlds"
     known: dict[str, Source] = {
         "worlds": lambda: lists_of_worlds(
-            chain(read_worlds(worlds, "?.jsonl"), read_worlds(worlds, "z?.jsonl")), "worlds"
+            chain(read_worlds(worlds, "?.jsonl"), read_worlds(worlds, "z[a-d].jsonl")), "worlds"
         ),
+        "late": lambda: lists_of_worlds(read_worlds(worlds, "z[e-i].jsonl"), "late", variants=4),
         "team": lambda: lists_of_worlds(read_worlds(worlds, "team.jsonl"), "team"),
         "revoked": lambda: lists_of_worlds(read_worlds(worlds, "revoked.jsonl"), "revoked"),
         "talks": lambda: lists_of_worlds(read_worlds(TRAINING / "talks"), "talks"),
