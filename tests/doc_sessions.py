@@ -22,9 +22,12 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+import time_machine
 
 import remanence
 from remanence.cli import main
@@ -33,6 +36,9 @@ _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
 _DECIMAL = re.compile(r"\d+\.\d+")
 _TOLERANCE = 0.05
+WRITTEN_AT = datetime(2026, 11, 19, 4, 45, tzinfo=timezone.utc)
+"""When pages and notebooks are run. The reader sees how many days ago each memory was told: a day more may change a
+score that a page shows."""
 
 
 @dataclass
@@ -91,7 +97,7 @@ def differences(section: Section, folder: Path) -> Iterator[Difference]:
     """Run a section in `folder`; what it prints and the page does not show."""
     names: dict[str, Any] = {"__name__": "__main__"}
     try:
-        with _chdir(folder):
+        with time_machine.travel(WRITTEN_AT), _chdir(folder):
             for block in section.blocks:
                 printed, error = _run(block, names)
                 if error or not same(block.shown or "", printed):

@@ -19,8 +19,11 @@ from typing import Any
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
+from doc_sessions import WRITTEN_AT
+
 _PROGRAM = """
 import gc, json, os, sys
+import time_machine
 import ipykernel.kernelapp, ipykernel.zmqshell, onnxruntime, tokenizers
 import remanence.space.opening, remanence.space.space, remanence.index.engine.engine, remanence.models.extractors
 import remanence.models.embedders, remanence.index.vectors.stores.exact, remanence.testing.fakes
@@ -37,6 +40,7 @@ for line in sys.stdin:
         os.environ.update(asked["env"])
         os.chdir(asked["cwd"])
         sys.modules.update(dict.fromkeys(asked["absent"]))  # to import one of these is an error
+        time_machine.travel(asked["time"]).start()
         ipykernel.kernelapp.launch_new_instance(argv=asked["arguments"])
         sys.exit()
     print(child, flush=True)
@@ -60,6 +64,7 @@ class KernelServer:
         """A kernel in which these packages cannot be imported, as if they were not installed."""
         assert self._process.stdin is not None
         asked = {"arguments": arguments, "cwd": str(folder), "env": environment, "absent": sorted(absent)}
+        asked["time"] = WRITTEN_AT.timestamp()
         self._process.stdin.write(json.dumps(asked) + "\n")
         return ForkedKernel(self, int(self._line()))
 

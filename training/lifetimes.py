@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 import remanence
 from remanence.models.embedders import sentence_embedder
 from remanence.models.lifetimes import CURVES, DAYS_PER_YEAR, MAX_LOG_ODDS, MIN_NEARNESS, TOPICS
-from remanence.models.message_words import OUTPUTS, class_log_odds, classify_turn
 from remanence.models.readers import default_reader
+from remanence.models.turn_classes import OUTPUTS, class_log_odds, classify_turn
 
 HERE = Path(__file__).parent
 CHATS = HERE.parents[1] / "shared" / "chats"

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.models.embedders import sentence_embedder
-from remanence.models.message_words import CLASSES, FILE, OUTPUTS
+from remanence.models.turn_classes import CLASSES, FILE, OUTPUTS
 
 HERE = Path(__file__).parent
 PEOPLE = HERE.parents[1] / "shared" / "chats"

@@ -3,7 +3,8 @@
 embedders.py       text to vectors: the built-in table, transformers by name, embedders of other libraries
 readers.py         readers, which score hits for a question, and the text that they are given
 text_model.py      the two small transformers that come with the package, and others as ONNX
-message_words.py   what the words of a message say about it, and what a memory is, by its vector
+message_words.py   what the words of a message say about it
+turn_classes.py    what a memory is, by its vector
                    ended_weights.tsv: the weights by which the profile leaves out what has ended
 answer_check.py    whether lines support a sentence of an answer; answer_check.json has the weights
 lifetimes.py       how long what a memory says is likely to hold, by what it is about

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from remanence.models.message_words import class_log_odds
+from remanence.models.turn_classes import class_log_odds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from remanence.models.embedders import sentence_embedder
-from remanence.models.message_words import class_probabilities, tells_probability
+from remanence.models.message_words import tells_probability
 from remanence.models.readers import BEFORE_WORDS
+from remanence.models.turn_classes import class_probabilities
 from remanence.recall.hits import turns_before
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import ASSISTANT, PLAN_TAG, PROCEDURE, RULES

@@ -18,7 +18,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.index import Index, memory_from_entry
 from remanence.index.vectors.store_sync import passage_texts
 from remanence.models.embedders import SentenceEmbedder
-from remanence.models.message_words import classify_turn
+from remanence.models.turn_classes import classify_turn
 from remanence.remember.prepare import PreparedVersion
 from remanence.remember.resolve_identity import IdentityResolver, add_registered_mentions, disambiguate_people
 from remanence.schema import Entry, Memory, Window

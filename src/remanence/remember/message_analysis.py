@@ -10,13 +10,8 @@ import re
 from dataclasses import dataclass
 
 from remanence.index.engine import inputs
-from remanence.models.message_words import (
-    classify_turn,
-    evidence_words,
-    need_of_memory,
-    tells_probability,
-    without_quotations,
-)
+from remanence.models.message_words import evidence_words, need_of_memory, tells_probability, without_quotations
+from remanence.models.turn_classes import classify_turn
 from remanence.schema import EPOCH, SELF, MemoryKind
 from remanence.text.lexicon.word_lists import compile_pattern
 from remanence.text.named_entities.name_rules import find_names, find_question_names
