@@ -3,6 +3,8 @@
     python benchmarks/unseen.py                     the part to develop on
     python benchmarks/unseen.py --half report       the part to report on
     python benchmarks/unseen.py --half writers      more to develop on, by the writers of the reader's training worlds
+    python benchmarks/unseen.py --half fresh        eight more worlds to develop on, of 19 November 2026
+    python benchmarks/unseen.py --half unread       eight like these that no reader was asked: once, for a new reader
     python benchmarks/unseen.py --reader none --only remanence
 
 The worlds (benchmarks/worlds) were written without sight of the code: dated notes, chats and messages in which facts
@@ -35,7 +37,7 @@ from remanence.testing.recall_evaluation import SystemFactory
 from systems import baselines, peers
 
 WORLDS = Path(__file__).resolve().parent / "worlds"
-FILES = {"develop": "ab", "report": "cd", "all": "abcd", "writers": "e"}
+FILES = {"develop": "ab", "report": "cd", "all": "abcd", "writers": "e", "fresh": "f", "unread": "g"}
 KINDS = ("now", "at", "before", "changed", "ever")
 
 
