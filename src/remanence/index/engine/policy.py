@@ -115,8 +115,9 @@ def parse_trust_rules(value: object) -> TrustRules:
 
 
 def _number(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    return float(value) if is_number else None  # type: ignore[arg-type]
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
