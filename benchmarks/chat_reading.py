@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import figures
 import remanence
 from remanence.testing.fakes import facts_reply
 
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=None, help="only the first so many")
     parser.add_argument("--invented", action="store_true", help="add facts of other people to the answers")
     parser.add_argument("--show", action="store_true", help="print what is dropped or wrong")
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
     options = parser.parse_args()
     path = CHATS / options.chats
     if not path.exists():
@@ -73,6 +75,9 @@ def main() -> None:
     if options.invented:
         print(f"invented {n['unsaid']} of {n['invented']} stored")
     print(f"calls    {n['calls']} for {n['chats']} chats; {n['in']} characters in, {n['out']} out")
+    if options.record:
+        row = f"{path.stem}, invented" if options.invented else path.stem
+        figures.record("chat_reading", "python benchmarks/chat_reading.py", {row: {"facts": n}})
     if options.show:
         print("", *n.wrong, sep="\n")
 

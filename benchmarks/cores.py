@@ -9,9 +9,11 @@ machine matter little.
 
 from __future__ import annotations
 
+import argparse
 import time
 from itertools import product
 
+import figures
 import remanence
 
 NAMES = ("Ana", "Ben", "Cleo", "Dan", "Eva")
@@ -30,6 +32,9 @@ THINGS = (
 
 def main() -> None:
     """Print the milliseconds of CPU of a recall, and their quotient."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
+    options = parser.parse_args()
     with remanence.open(None, worker=False) as space:
         rows = enumerate(product(NAMES, VERBS, THINGS))
         space.add_many(f"{name} {told} {thing} on day {day}." for day, (name, (told, _), thing) in rows)
@@ -45,6 +50,13 @@ def main() -> None:
             spent[reader] = 1_000 * (time.process_time() - begun) / len(questions)
     print(f"with the reader {spent['small']:.1f} ms of CPU, without it {spent['none']:.1f} ms")
     print(f"one process can use {spent['small'] / spent['none']:.1f} cores")
+    if options.record:
+        measured = {
+            "with the reader": spent["small"],
+            "without": spent["none"],
+            "cores": spent["small"] / spent["none"],
+        }
+        figures.record("cores", "python benchmarks/cores.py", {"recall": {"processor": measured}})
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import igraph
 import numpy as np
 from numpy.typing import NDArray
 
+import figures
 from graph_speed import make_society
 from remanence.index import arrays
 
@@ -34,13 +35,14 @@ def main() -> None:
     options.add_argument("--edges", type=int, nargs="*", default=[500_000, 1_000_000, 5_000_000])
     options.add_argument("--grow", type=int, default=500_000, help="to how many edges a graph grows; 0: not at all")
     options.add_argument("--operations", action="store_true", help="only these, in the society of graph_speed.py")
+    options.add_argument("--record", action="store_true", help="write the figures to figures.json")
     chosen = options.parse_args()
     if chosen.operations:
         measure_operations(500_000)
         return
     fresh = multiprocessing.get_context("spawn")
     for count in chosen.edges:
-        _run(fresh, measure, count)
+        _run(fresh, measure, count, chosen.record)
     if chosen.grow:
         _run(fresh, measure_growth, chosen.grow)
 
@@ -60,7 +62,7 @@ def make_edges(count: int) -> NDArray[np.int32]:
     return np.stack([names, rows], 1).astype(np.int32)
 
 
-def measure(count: int) -> None:
+def measure(count: int, is_recorded: bool) -> None:
     """Print what the index of all edges takes, and a search in it."""
     ends = make_edges(count)
     before, began = _resident(), time.process_time()
@@ -73,6 +75,9 @@ def measure(count: int) -> None:
     graph.edges_of_each(map(int, asked))
     each = (time.process_time() - began) / _LOOKUPS
     print(f"{count:9,} edges, packed in {made:5.2f} s, {resident:6.0f} MB, {each * 1e6:5.1f} µs for a node")
+    if is_recorded:
+        measured = {"packed s": made, "memory MB": resident, "a node µs": each * 1e6}
+        figures.record("edge_lookup", "python benchmarks/edge_lookup.py", {str(count): {"edges": measured}})
 
 
 def measure_growth(count: int) -> None:

@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+import figures
 import remanence
 from many_spaces import QUESTIONS, texts
 from remanence.transfer.overview import disk_usage
@@ -32,23 +33,28 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--memories", type=int, default=10_000, help="how many are added in bulk")
     options.add_argument("--rounds", type=int, default=5, help="how often each is measured")
+    options.add_argument("--record", action="store_true", help="write the figures to figures.json")
     given = options.parse_args()
     policies = {
         "plain": remanence.Policy(),
         "encrypted": remanence.Policy(encryption=remanence.Encryption(remanence.Encryption.new_key())),
     }
-    figures: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in policies}
+    taken: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in policies}
     measure(policies["encrypted"], 100, defaultdict(list))  # the first of all loads models and packages
     for _ in range(given.rounds):
         for name, policy in policies.items():
-            measure(policy, given.memories, figures[name])
+            measure(policy, given.memories, taken[name])
     print(f"{given.memories:,} memories, the least of {given.rounds} rounds, {os.cpu_count()} cores")
-    for what, values in figures["plain"].items():
-        plain, encrypted = min(values), min(figures["encrypted"][what])
+    measured: dict[str, dict[str, float]] = {}
+    for what, values in taken["plain"].items():
+        plain, encrypted = min(values), min(taken["encrypted"][what])
+        measured[what] = {"plain": plain, "encrypted": encrypted, "ratio": encrypted / plain}
         print(f"{what:24} {plain:10.3f} {encrypted:10.3f}   x {encrypted / plain:.2f}")
+    if given.record:
+        figures.record("encryption", "python benchmarks/encryption.py", {f"{given.memories} memories": measured})
 
 
-def measure(policy: remanence.Policy, memories: int, figures: dict[str, list[float]]) -> None:
+def measure(policy: remanence.Policy, memories: int, taken: dict[str, list[float]]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="encryption-"))
     rows, more = texts(memories, seed=1), texts(ADDS, seed=2)
 
@@ -61,17 +67,17 @@ def measure(policy: remanence.Policy, memories: int, figures: dict[str, list[flo
 
     try:
         with opened() as space:
-            figures["bulk add, ms each"].append(cpu_ms(lambda: space.add_many(rows)) / memories)
-            figures["add, ms"].append(cpu_ms(lambda: [space.add(f"{text} Again.") for text in more]) / ADDS)
-        figures["open, recall, ms"].append(cpu_ms(first_recall))
+            taken["bulk add, ms each"].append(cpu_ms(lambda: space.add_many(rows)) / memories)
+            taken["add, ms"].append(cpu_ms(lambda: [space.add(f"{text} Again.") for text in more]) / ADDS)
+        taken["open, recall, ms"].append(cpu_ms(first_recall))
         with opened() as space:
             ask = [QUESTIONS[number % len(QUESTIONS)] for number in range(RECALLS)]
-            figures["recall, ms"].append(cpu_ms(lambda: [space.recall(question) for question in ask]) / RECALLS)
-            figures["verify, ms"].append(cpu_ms(space.verify))
+            taken["recall, ms"].append(cpu_ms(lambda: [space.recall(question) for question in ask]) / RECALLS)
+            taken["verify, ms"].append(cpu_ms(space.verify))
         shutil.rmtree(folder / "index", ignore_errors=True)
         shutil.rmtree(folder / "vectors", ignore_errors=True)
-        figures["open without index, ms"].append(cpu_ms(first_recall))
-        figures["disk, MB"].append(sum(disk_usage(folder).values()) / 1e6)
+        taken["open without index, ms"].append(cpu_ms(first_recall))
+        taken["disk, MB"].append(sum(disk_usage(folder).values()) / 1e6)
     finally:
         shutil.rmtree(folder)
 

@@ -36,6 +36,8 @@ class Column(NamedTuple):
     key: str
     measures: tuple[str, ...]
     """Written side by side: "74.9 / 81.9"."""
+    decimals: int | None = None
+    """Those of the table if None."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Table:
         found = figures.get(self.group, {}).get("values", {}).get(upper, {}).get(lower, {})
         if not all(measure in found for measure in column.measures):
             return "–"
-        return " / ".join(_written(found[measure], self.decimals) for measure in column.measures)
+        decimals = self.decimals if column.decimals is None else column.decimals
+        return " / ".join(_written(found[measure], decimals) for measure in column.measures)
 
 
 SYSTEMS = {
@@ -146,6 +149,58 @@ STEPS = {
     "embedding a question": "embedding a question",
     "add": "`add` of a chat turn's length",
 }
+TOLD = {
+    "chats c": "chats of people over months",
+    "chats d": "chats of other people",
+    "cases durable.report": "lasting facts, told 3 to 36 months ago (`benchmarks/cases/durable.report.jsonl`)",
+    "projects a": "projects, on which the reader was trained (`training/projects/a.jsonl`)",
+}
+"""What profiles are made of, and how pages call it."""
+GUESSES = {
+    "hit.holds": "`hit.holds`",
+    "by age and topic, no reader": "by age and topic, without the reader",
+    "a half-life of 180 days": "a half-life of 180 days, the best one on b",
+    "a half-life of 365 days": "a half-life of 365 days",
+    "always true": "always true",
+    "the share that held": "the share that held, known afterwards",
+}
+"""How likely it is said to hold still."""
+PROBABILITIES = {
+    "from 0.0": "below 0.3",
+    "from 0.3": "0.3 to 0.5",
+    "from 0.5": "0.5 to 0.7",
+    "from 0.7": "0.7 to 0.9",
+    "from 0.9": "0.9 and above",
+}
+AGENTS = {
+    "without": "without procedures",
+    "same words": "asked in the same words",
+    "other words": "asked in other words each time",
+    "shortest": "the fewest possible",
+}
+ENCRYPTED = {
+    "add, ms": "`add`, after them, ms",
+    "bulk add, ms each": "bulk `add_many`, ms for each",
+    "open, recall, ms": "open, one recall, close, ms",
+    "recall, ms": "recall, ms",
+    "verify, ms": "`verify`, ms",
+    "open without index, ms": "open without an index file, ms",
+    "disk, MB": "on disk, MB",
+}
+UPKEEP = {
+    "decay s": "decay report",
+    "clusters s": "clusters",
+    "promote s": "promotion",
+    "discover s": "discovery",
+    "run with 100 new s": "a run with 100 new",
+    "finding them s": "near pairs alone",
+}
+TALKS = {
+    "report": "the half of the first talks that was not developed on",
+    "third": "other talks, with askings that look like statements",
+    "fourth": "the fact within a request or a long turn",
+}
+_SIZES = (10_000, 100_000)
 TABLES: dict[str, Table | Text] = {
     "summary": Text("summary.md"),
     "quality": Table(
@@ -192,7 +247,7 @@ TABLES: dict[str, Table | Text] = {
         "",
         "speed",
         TIMED,
-        [Column(f"{size:,} memories", str(size), ("query p50 ms",)) for size in (10_000, 100_000)],
+        [Column(f"{size:,} memories", str(size), ("query p50 ms",)) for size in _SIZES],
         by_column=True,
     ),
     "reader_speed": Table(
@@ -201,6 +256,113 @@ TABLES: dict[str, Table | Text] = {
         STEPS,
         [Column("processor time / p50 / p95", "turns", ("processor", "p50", "p95"))],
         by_column=True,
+    ),
+    "profile": Table(
+        "",
+        "profile",
+        TOLD,
+        [
+            Column("profiles", "profile", ("profiles",), 0),
+            Column("true facts", "profile", ("true",), 0),
+            Column("quoted, %", "profile", ("covered",), 0),
+            Column("lines no longer true, %", "profile", ("untrue",)),
+            Column("lines that tell nothing, %", "profile", ("empty",), 0),
+            Column("lines of a profile", "profile", ("lines",)),
+        ],
+    ),
+    "lifetimes": Table(
+        "Brier score / area under the curve",
+        "lifetimes",
+        GUESSES,
+        [
+            Column("chats b, developed on", "b", ("Brier", "AUC")),
+            Column("chats c", "c", ("Brier", "AUC")),
+            Column("chats d", "d", ("Brier", "AUC")),
+        ],
+        decimals=2,
+    ),
+    "reliability": Table(
+        "`hit.holds`, on c and d together",
+        "lifetimes",
+        PROBABILITIES,
+        [Column("questions", "c and d", ("questions",)), Column("held, %", "c and d", ("held",))],
+        decimals=0,
+    ),
+    "procedures": Table(
+        "tool calls in a run (mean of four tasks)",
+        "procedures",
+        AGENTS,
+        [*(Column(str(run), "runs", (str(run),)) for run in range(1, 9)), Column("sum of 2 to 8", "runs", ("from 2",))],
+        decimals=2,
+    ),
+    "encryption": Table(
+        "1,000 memories",
+        "encryption",
+        ENCRYPTED,
+        [
+            Column("without", "1000 memories", ("plain",)),
+            Column("encrypted", "1000 memories", ("encrypted",)),
+            Column("times", "1000 memories", ("ratio",)),
+        ],
+        decimals=2,
+        by_column=True,
+    ),
+    "scale": Text("scale.md"),
+    "many_spaces": Table(
+        "CPU milliseconds",
+        "many_spaces",
+        {f"recall in {size}": f"a space of {size:,} memories" for size in (20, 100, 1_000)},
+        [Column("first recall", "each", ("first",)), Column("the next one", "each", ("next",))],
+    ),
+    "load": Table(
+        "64 threads, ms",
+        "load",
+        {verb: verb for verb in ("recall", "add", "revise", "forget", "erase")},
+        [Column(f"{name}, p50 / p99", name, ("p50", "p99")) for name in ("SQLite", "PostgreSQL")],
+        decimals=0,
+    ),
+    "edge_lookup": Table(
+        "edges",
+        "edge_lookup",
+        {str(count): f"{count:,}" for count in (500_000, 1_000_000, 5_000_000)},
+        [
+            Column("packed in, s", "edges", ("packed s",)),
+            Column("memory, MB", "edges", ("memory MB",), 0),
+            Column("edges of a node, µs", "edges", ("a node µs",)),
+        ],
+    ),
+    "upkeep": Table(
+        "memories",
+        "upkeep",
+        UPKEEP,
+        [Column(f"{size:,}", str(size), ("value",)) for size in (1_000, 10_000)],
+        decimals=2,
+    ),
+    "rest": Text("rest.md"),
+    "times": Table(
+        "sentences",
+        "time_cases",
+        {"times.report": "by a stranger"},
+        [
+            Column("all", "all", ("exact by all", "cases")),
+            Column("past", "past", ("exact by all", "cases")),
+            Column("present", "present", ("exact by all", "cases")),
+            Column("future", "future", ("exact by all", "cases")),
+            Column("other languages", "language", ("exact by all", "cases")),
+            Column("without a time", "false", ("exact by all", "cases")),
+        ],
+        decimals=0,
+    ),
+    "prompts": Table(
+        "%",
+        "prompts",
+        TALKS,
+        [
+            Column("quoted / when asked again", "asking", ("quoted asked for the first time", "quoted asked again")),
+            Column("first / when asked again", "asking", ("first asked for the first time", "first asked again")),
+            Column("small talk that brings nothing", "asking", ("nothing",)),
+        ],
+        decimals=0,
     ),
 }
 
@@ -237,8 +399,13 @@ def as_recorded(text: str, figures: Mapping[str, Any]) -> str:
     return _TABLE.sub(table, _NUMBER.sub(number, text))
 
 
+def without_recorded(text: str) -> str:
+    """The text of a page without what it states of the file."""
+    return _TABLE.sub("", _NUMBER.sub("", text))
+
+
 def _value(figures: Mapping[str, Any], path: str) -> float:
-    group, row, column, measure = path.split("/")
+    group, row, column, measure = path.split("/", 3)
     try:
         return float(figures[group]["values"][row][column][measure])
     except KeyError:

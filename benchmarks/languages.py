@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import figures
 import remanence
 from remanence.testing import HashingEmbedder
 from remanence.text.lexicon.languages import language_of
@@ -27,6 +28,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--misses", action="store_true", help="print the questions that find another memory, or none")
     options.add_argument("--together", action="store_true", help="all languages in one space")
+    options.add_argument("--record", action="store_true", help="write the figures to figures.json")
     chosen = options.parse_args()
     cases = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
     spaces: dict[str, list[Case]] = defaultdict(list)
@@ -48,6 +50,13 @@ def main() -> None:
     for name, count in counts.items():
         print(f"| {name} | {count} | {first[name]} | {told[name]} of {2 * count} |")
     print(f"| all | {len(cases)} | {sum(first.values())} | {sum(told.values())} of {2 * len(cases)} |")
+    if chosen.record:
+        measured = {"cases": len(cases), "languages": len(counts), "found first": sum(first.values())}
+        figures.record(
+            "languages",
+            "python benchmarks/languages.py",
+            {"together" if chosen.together else "each": {"words": measured}},
+        )
 
 
 def answers(asked: Iterable[Case], memories: Iterable[Case]) -> Iterable[tuple[Case, str | None]]:

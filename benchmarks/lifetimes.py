@@ -18,15 +18,16 @@ holds with the higher probability.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from benchmarks.profile import read
-
+import figures
 import remanence
 from remanence.models.embedders import sentence_embedder
 from remanence.models.lifetimes import matters_of, pace_of_spaces, pace_of_topic, survival
@@ -35,8 +36,8 @@ from remanence.upkeep.steps.decay_picture import COLORS, MARGIN
 
 _ASKED = 2
 """How many facts are asked for after each session."""
-_HALF_LIFE = 180
-"""The fixed half-life in days that has the best Brier score on chats b, of those in `_HALF_LIVES`."""
+_SHOWN_HALF_LIVES = (180, 365)
+"""Fixed half-lives in days: the one with the best Brier score on chats b, of those in `_HALF_LIVES`, and a year."""
 _HALF_LIVES = (30, 60, 90, 120, 180, 270, 365, 545, 730, 1_460)
 _EXAMPLES = (
     "my mood is awful today, everything annoys me",
@@ -66,17 +67,35 @@ def main() -> None:
     parser.add_argument("--half-lives", action="store_true", help="compare half-lives")
     parser.add_argument("--figure", type=Path, help="draw the curves of some sentences into this file")
     parser.add_argument("--statebench", type=Path, help="a split of StateBench, such as test.jsonl")
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
     options = parser.parse_args()
     if options.figure:
         options.figure.write_text(figure(), encoding="utf-8")
     if options.statebench:
         freshness(options.statebench)
+    every: list[Asked] = []
     for file in options.files:
         asked = [each for record in read(file) for each in ask(record)]
         print(f"{file.name}: {len(asked)} questions, {sum(each.held for each in asked) / len(asked):.0%} held")
-        report(asked)
+        measured = report(asked)
+        every += asked
+        if options.record:
+            values = {name: {file.stem: found} for name, found in measured.items()}
+            figures.record("lifetimes", "python benchmarks/lifetimes.py", values)
         for days in _HALF_LIVES if options.half_lives else ():
             print(f"  half-life {days}: Brier {brier(asked, [0.5 ** (each.age / days) for each in asked]):.4f}")
+    if options.record and every:
+        together = " and ".join(file.stem for file in options.files)
+        reliable = {
+            said: {together: {"questions": len(group), "held": held_share(group)}}
+            for said, group in by_probability(every).items()
+        }
+        figures.record("lifetimes", "python benchmarks/lifetimes.py", reliable)
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    """The people of a file, or the conversations of StateBench."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def ask(record: dict) -> Iterator[Asked]:
@@ -112,24 +131,38 @@ def ask(record: dict) -> Iterator[Asked]:
                     yield Asked(age, found[0], found[1], ends.get(fact, len(sessions)) > later)
 
 
-def report(asked: Sequence[Asked]) -> None:
-    """Print how good each way to say it is, and the reliability curve."""
+def report(asked: Sequence[Asked]) -> dict[str, dict[str, float]]:
+    """Print, and return, how good each way to say it is, and the reliability curve."""
     share = sum(each.held for each in asked) / len(asked)
     ways = {
         "hit.holds": [each.holds for each in asked],
         "by age and topic, no reader": [each.by_age for each in asked],
-        f"a half-life of {_HALF_LIFE} days": [0.5 ** (each.age / _HALF_LIFE) for each in asked],
+        **{f"a half-life of {days} days": [0.5 ** (each.age / days) for each in asked] for days in _SHOWN_HALF_LIVES},
         "the share that held": [share] * len(asked),
         "always true": [1.0] * len(asked),
     }
+    measured = {}
     for name, values in ways.items():
-        print(f"  {name:28} Brier {brier(asked, values):.3f}   AUC {area(asked, values):.2f}")
+        found = measured[name] = {"Brier": brier(asked, values), "AUC": area(asked, values), "questions": len(asked)}
+        print(f"  {name:28} Brier {found['Brier']:.3f}   AUC {found['AUC']:.2f}")
     print("  said          questions  mean said  held")
     for tenth in range(10):
         group = [each for each in asked if min(9, int(10 * each.holds)) == tenth]
         if group:
             said, held = (sum(values) / len(group) for values in ([e.holds for e in group], [e.held for e in group]))
             print(f"  {tenth / 10:.1f} to {(tenth + 1) / 10:.1f}   {len(group):9}  {said:9.2f}  {held:4.2f}")
+    return measured
+
+
+def by_probability(asked: Sequence[Asked]) -> dict[str, list[Asked]]:
+    """The questions by what `hit.holds` said."""
+    bounds = (0.0, 0.3, 0.5, 0.7, 0.9, 1.1)
+    return {f"from {low}": [each for each in asked if low <= each.holds < high] for low, high in pairwise(bounds)}
+
+
+def held_share(asked: Sequence[Asked]) -> float:
+    """In how many of a hundred it held."""
+    return 100 * sum(each.held for each in asked) / len(asked)
 
 
 def freshness(file: Path) -> None:

@@ -32,6 +32,7 @@ from typing import Any
 os.environ.setdefault("REMANENCE_READER", "none")
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
+import figures
 import remanence
 from kill_runner import run_kills
 from postgres_server import Server
@@ -326,6 +327,7 @@ def measure(
     seconds: float,
     calls: int,
     start: Callable[[Sequence[str]], Any] = start_process,
+    recorded_as: str | None = None,
 ) -> bool:
     """Run everything on one ledger and print what came out; True if nothing went wrong."""
     results = run_processes(location, processes, threads, seconds, calls, start)
@@ -338,10 +340,14 @@ def measure(
     entries = compare(location, [entry for result in results for entry in result["written"]], violations)
     print(f"{threads} threads × {processes} processes for {took:.1f} s: {entries} entries")
     print(f"{'verb':16}{'calls':>9}{'a second':>10}{'p50 ms':>10}{'p99 ms':>10}{'most ms':>10}")
+    measured: dict[str, dict[str, dict[str, float]]] = {}
     for verb in dict.fromkeys(verb for result in results for verb in result["milliseconds"]):
         times = sorted(each for result in results for each in result["milliseconds"].get(verb, ()))
         p50, p99, most = (times[min(len(times) - 1, int(len(times) * share))] for share in (0.5, 0.99, 1.0))
         print(f"{verb:16}{len(times):9}{len(times) / took:10.1f}{p50:10.1f}{p99:10.1f}{most:10.1f}")
+        measured[verb] = {recorded_as or "": {"p50": p50, "p99": p99}}
+    if recorded_as:
+        figures.record("load", "python benchmarks/load.py", measured)
     for line in violations.lines() or ["no error, nothing lost or doubled, no leak, no difference"]:
         print(line)
     return not violations.counts
@@ -382,6 +388,7 @@ def main() -> None:
     options.add_argument("--on", action="append", help="'folder', 'postgres', or the location of an empty ledger")
     options.add_argument("--kills", type=int, help="kill writers so often instead, half of them on each ledger")
     options.add_argument("--seed", type=int, default=0, help="of the kills")
+    options.add_argument("--record", action="store_true", help="write the figures to figures.json")
     options.add_argument("--worker", help=argparse.SUPPRESS)
     options.add_argument("--result", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -394,7 +401,10 @@ def main() -> None:
         for name, location in locations:
             print(f"\n{name}")
             if given.kills is None:
-                all_well &= measure(location, given.processes, given.threads, given.seconds, given.calls)
+                recorded_as = name if given.record else None
+                all_well &= measure(
+                    location, given.processes, given.threads, given.seconds, given.calls, recorded_as=recorded_as
+                )
             else:
                 with tempfile.TemporaryDirectory(prefix="kills-") as folder:
                     outcome = run_kills(location, -(-given.kills // len(on)), given.seed, folder=Path(folder))

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import figures
 import remanence
 from remanence.index.vectors.stores.edge import EdgeStore
 from remanence.index.vectors.stores.exact import ExactStore
@@ -51,6 +52,9 @@ def main() -> None:
     options.add_argument("--memories", type=int, default=20, help="how many memories in each")
     options.add_argument("--engine", action="store_true", help="only compare the two vector searches by size")
     options.add_argument("--threads", action="store_true", help="only compare one thread with four")
+    options.add_argument(
+        "--record", action="store_true", help="write the costs to figures.json; nothing is done in threads"
+    )
     options.add_argument("--warm", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.warm is not None:
@@ -64,12 +68,12 @@ def main() -> None:
             make_spaces(folder, given.spaces, given.memories)
             show_threads(folder, min(given.spaces, 400))
         else:
-            show_costs(folder, given.spaces, given.memories)
+            show_costs(folder, given.spaces, given.memories, is_recorded=given.record)
     finally:
         shutil.rmtree(folder)
 
 
-def show_costs(folder: Path, spaces: int, memories: int) -> None:
+def show_costs(folder: Path, spaces: int, memories: int, *, is_recorded: bool = False) -> None:
     rate = cpu_ms(lambda: make_spaces(folder, spaces, memories)) / spaces
     sizes = disk_usage(folder)
     files = sum(len(names) for _, _, names in os.walk(folder))
@@ -80,9 +84,14 @@ def show_costs(folder: Path, spaces: int, memories: int) -> None:
         f"for each space {format_bytes(sizes['ledger'] // spaces)} in the ledger, {outside // spaces} bytes outside it"
     )
     show_warm_memory(folder, min(spaces, 1_000))
-    show_recalls(folder)
-    show_threads(folder, min(spaces, 400))
+    recalls = show_recalls(folder)
     show_single_calls(folder, spaces)
+    if is_recorded:
+        made = {"spaces": spaces, "memories": memories, "ms": rate, "files": files}
+        measured = recalls | {"made": {"each": made | {"ledger kB": sizes["ledger"] / spaces / 1e3}}}
+        figures.record("many_spaces", "python benchmarks/many_spaces.py", measured)
+    else:
+        show_threads(folder, min(spaces, 400))
 
 
 def make_spaces(folder: Path, spaces: int, memories: int) -> None:
@@ -91,8 +100,9 @@ def make_spaces(folder: Path, spaces: int, memories: int) -> None:
             space.child(f"u{n}").add_many(texts(memories, n))
 
 
-def show_recalls(folder: Path) -> None:
+def show_recalls(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
     """A recall in a space that is not in memory, and the next one in it."""
+    measured: dict[str, dict[str, dict[str, float]]] = {}
     for count, each in ((20, 120), (100, 120), (1_000, 12)):
         with opened(folder) as space:
             for n in range(each):
@@ -104,9 +114,10 @@ def show_recalls(folder: Path) -> None:
                 [cpu_ms(partial(child.recall, QUESTIONS[(n + k) % 4])) for n, child in enumerate(children)]
                 for k in range(2)
             )
-        print(
-            f"recall in {count:,} memories: cold {statistics.median(cold):.1f} ms, then {statistics.median(warm):.1f}"
-        )
+        first, then = statistics.median(cold), statistics.median(warm)
+        print(f"recall in {count:,} memories: cold {first:.1f} ms, then {then:.1f}")
+        measured[f"recall in {count}"] = {"each": {"first": first, "next": then}}
+    return measured
 
 
 def show_warm_memory(folder: Path, spaces: int) -> None:

@@ -15,6 +15,7 @@ import argparse
 from dataclasses import dataclass, field
 from statistics import mean
 
+import figures
 import remanence
 
 RUNS = 8
@@ -123,7 +124,9 @@ def calls_of_runs(*, learns: bool, words: str = "same", wrong: list[str] | None 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--words", choices=("same", "other"), default="same")
-    words = parser.parse_args().words
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
+    options = parser.parse_args()
+    words = options.words
     wrong: list[str] = []
     plain = calls_of_runs(learns=False)
     learning = calls_of_runs(learns=True, words=words, wrong=wrong)
@@ -132,13 +135,20 @@ def main() -> None:
         f"{TASKS[0].update + 1}"
     )
     print("run      " + "".join(f"{run:>6}" for run in range(1, RUNS + 1)) + "   sum from run 2")
+    measured: dict[str, dict[str, dict[str, float]]] = {}
     for name, of in (("without", plain), ("with", learning), ("shortest", None)):
         means = [
             mean(len(task.orders[int(run >= task.update)]) if of is None else of[task.name][run] for task in TASKS)
             for run in range(RUNS)
         ]
+        measured[name if name != "with" else f"{words} words"] = {
+            "runs": {str(run): value for run, value in enumerate(means, 1)} | {"from 2": sum(means[1:])}
+        }
         print(f"{name:<9}" + "".join(f"{value:>6.2f}" for value in means) + f"{sum(means[1:]):>12.2f}")
     print(f"runs in which the steps of another task were followed: {len(wrong)} {wrong or ''}")
+    if options.record:
+        measured[f"{words} words"]["runs"] |= {"wrong": len(wrong), "runs": len(TASKS) * (RUNS - 1)}
+        figures.record("procedures", "python benchmarks/procedures.py", measured)
 
 
 if __name__ == "__main__":

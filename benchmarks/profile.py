@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import figures
 import remanence
 from remanence import Space
 
@@ -31,9 +32,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--turns", type=int)
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
     options = parser.parse_args()
     if options.turns:
-        measure_new_turns([record for file in options.files for record in read(file)], options.turns)
+        people = [record for file in options.files for record in read(file)]
+        measured = {f"{options.turns} turns": {"new turn": measure_new_turns(people, options.turns)}}
+        if options.record:
+            figures.record("profile", "python benchmarks/profile.py", measured)
         return
     for file in options.files:
         records = read(file)
@@ -44,6 +49,11 @@ def main() -> None:
             f"{untrue / lines:.1%} of the lines untrue, {empty / lines:.1%} empty, {lines / len(records):.1f} lines, "
             f"{seconds / len(records):.1f} s each"
         )
+        if options.record:
+            shares = {"covered": 100 * covered / true, "untrue": 100 * untrue / lines, "empty": 100 * empty / lines}
+            sizes = {"profiles": len(records), "true": true, "lines": lines / len(records)}
+            file_name = f"{file.resolve().parent.name} {file.stem}"
+            figures.record("profile", "python benchmarks/profile.py", {file_name: {"profile": shares | sizes}})
 
 
 def read(file: Path) -> list[dict[str, Any]]:
@@ -65,8 +75,8 @@ def measure(record: dict[str, Any]) -> tuple[int, int, int, int, int, float]:
     return len(true), len(covered), len(quoted), untrue, sum(not told for told in quoted), seconds
 
 
-def measure_new_turns(records: list[dict[str, Any]], count: int) -> None:
-    """Print what the first profile of so many turns takes, and each after one more turn of a user."""
+def measure_new_turns(records: list[dict[str, Any]], count: int) -> dict[str, float]:
+    """Print, and return, what the first profile of so many turns takes, and each after one more turn of a user."""
     sessions = [
         (session["at"], f"{number}.{place}", session["turns"])
         for number, record in enumerate(records)
@@ -89,11 +99,12 @@ def measure_new_turns(records: list[dict[str, Any]], count: int) -> None:
             if turn["role"] == "user":
                 costs.append(1000 * (time.process_time() - start))
     costs.sort()
+    p50, p90 = costs[len(costs) // 2], costs[len(costs) * 9 // 10]
     print(
         f"{count} turns: first profile {first:.1f} s of CPU; {len(costs)} new turns: "
-        f"median {costs[len(costs) // 2]:.0f} ms of CPU, 90% under {costs[len(costs) * 9 // 10]:.0f}, "
-        f"most {costs[-1]:.0f}"
+        f"median {p50:.0f} ms of CPU, 90% under {p90:.0f}, most {costs[-1]:.0f}"
     )
+    return {"p50": p50, "p90": p90}
 
 
 def fill(space: Space, record: dict[str, Any]) -> tuple[dict[str | None, list[str]], set[str]]:

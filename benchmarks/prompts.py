@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+import figures
 import remanence
 from remanence.adapters import recall_for_prompt
 from remanence.models.message_words import need_of_memory
@@ -35,18 +36,25 @@ ROUNDS = 2
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--half", choices=("dev", "report", "second", "third", "fourth"), default="dev")
-    half = parser.parse_args().half
+    parser.add_argument(
+        "--record", action="store_true", help="write the figures to figures.json (not of those to develop on)"
+    )
+    options = parser.parse_args()
+    half = options.half
+    if options.record and half in ("dev", "second"):
+        parser.error("--record is for report, third and fourth: the others chose settings")
+    measured = {"asking": report_askings(half)}
     if half in ("dev", "report"):
-        report_needs(half)
-        report_follow_ups(half)
-    report_askings(half)
+        measured |= {"needs": report_needs(half), "follow": report_follow_ups(half)}
+    if options.record:
+        figures.record("prompts", "python benchmarks/prompts.py", {half: measured})
 
 
 def read_cases(name: str, half: str) -> Iterator[dict[str, Any]]:
     yield from map(json.loads, (CASES / f"{name}.{half}.jsonl").read_text("utf-8").splitlines())
 
 
-def report_needs(half: str) -> None:
+def report_needs(half: str) -> dict[str, float]:
     rows = list(read_cases("needs", half))
     needed = np.array([row["needs"] for row in rows])
     score = np.array([need_of_memory(row["message"]) for row in rows])
@@ -56,9 +64,11 @@ def report_needs(half: str) -> None:
         f"needs    of {len(rows)} messages: recalled for {recalled[needed].mean():.0%} of those that need memory, for "
         f"{recalled[~needed].mean():.0%} of the others; AUC {auc:.2f}"
     )
+    shares = {"needed": 100 * recalled[needed].mean(), "others": 100 * recalled[~needed].mean()}
+    return shares | {"AUC": float(auc), "messages": len(rows)}
 
 
-def report_follow_ups(half: str) -> None:
+def report_follow_ups(half: str) -> dict[str, float]:
     cases = list(read_cases("follow", half))
     right: dict[str, list[bool]] = {"question alone": [], "with the turns before it": []}
     for case in cases:
@@ -70,9 +80,10 @@ def report_follow_ups(half: str) -> None:
                 right[name].append(bool(hits) and hits[0].memory.key == str(case["right"]))
     for name, found in right.items():
         print(f"follow   {name}: right first in {np.mean(found):.0%} of {len(cases)}")
+    return {name: 100 * float(np.mean(found)) for name, found in right.items()} | {"chats": len(cases)}
 
 
-def report_askings(half: str) -> None:
+def report_askings(half: str) -> dict[str, float]:
     quoted: dict[bool, list[int]] = {False: [], True: []}  # the place of the fact among what is quoted, 0 if it is not
     empty: list[bool] = []
     for case in read_cases("asking", half):
@@ -95,11 +106,17 @@ def report_askings(half: str) -> None:
                             {"role": "assistant", "content": "All right.", "conversation": f"s{turn}"},
                         ]
                     )
+    measured = {"askings": float(len(quoted[False])), "nothing": 100 * float(np.mean(empty)), "talk": float(len(empty))}
     for later, places in quoted.items():
         found = np.array(places)
         which = "asked again" if later else "asked for the first time"
+        measured |= {
+            f"quoted {which}": 100 * float((found > 0).mean()),
+            f"first {which}": 100 * float((found == 1).mean()),
+        }
         print(f"asking   {which}: the fact is quoted in {(found > 0).mean():.0%}, first in {(found == 1).mean():.0%}")
     print(f"asking   small talk that brings nothing: {np.mean(empty):.0%} of {len(empty)}")
+    return measured
 
 
 if __name__ == "__main__":

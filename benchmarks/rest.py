@@ -14,7 +14,6 @@ measured, on chat turns; otherwise the reader is off.
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import os
 import shutil
@@ -33,9 +32,12 @@ from pathlib import Path
 
 import httpx
 
+import figures
 import remanence
 from reader_speed import chat_turns
 
+Figures = dict[str, float]
+Measured = dict[str, dict[str, Figures]]
 RECALL = "/v1/spaces/default/recall"
 CHROMA = "/api/v2/tenants/default_tenant/databases/default_database/collections"
 FIRST = ("Ana", "Bob", "Carla", "Dmitri", "Eva", "Farid", "Grace", "Hugo")
@@ -78,29 +80,38 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--chroma", default=shutil.which("chroma"), help="the chroma program")
     parser.add_argument("--reader", action="store_true", help="only `remanence serve` with its reader")
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
     args = parser.parse_args()
     if args.reader:
-        _with_reader(args.questions, args.clients)
-        return
+        measured = {"with the reader": _with_reader(args.questions, args.clients)}
+    else:
+        measured = _without_reader(args.memories, args.questions, args.clients, args.chroma)
+    if args.record:
+        figures.record("rest", "python benchmarks/rest.py", measured)
+
+
+def _without_reader(memories: int, asked: int, clients: int, chroma: str | None) -> Measured:
+    """What HTTP adds, many clients at once, and one slow request; and Chroma's server, if there is one."""
     os.environ["REMANENCE_READER"] = "none"
-    questions = [f"Where did {NAMES[n % len(NAMES)]} go in {1990 + n % 30}?" for n in range(args.questions)]
-    texts = [_memory(number) for number in range(args.memories)]
+    questions = [f"Where did {NAMES[n % len(NAMES)]} go in {1990 + n % 30}?" for n in range(asked)]
+    texts = [_memory(number) for number in range(memories)]
     with tempfile.TemporaryDirectory() as name:
         folder, log = Path(name, "memory"), Path(name, "engine.json")
         with remanence.open(folder) as space:
             space.add_many(texts)
-            vectors = space._embed([*texts, *questions]) if args.chroma else []
+            vectors = space._embed([*texts, *questions]) if chroma else []
         with _process([sys.executable, "-c", SERVER, str(folder), "{port}", str(log)], "/readyz") as (url, process):
-            _overhead(url, process, log, questions)
+            measured = {"overhead": _overhead(url, process, log, questions)}
         with _process([sys.executable, "-c", SERVER, str(folder), "{port}", str(log)], "/readyz") as (url, _):
             bodies = [{"query": question} for question in questions]
-            _many_clients("Remanence", f"{url}{RECALL}", bodies, args.clients)
-            _slow_request(url)
-        if args.chroma:
-            _chroma(args.chroma, Path(name), texts, vectors, args.clients)
+            measured["many clients"] = {"Remanence": _many_clients("Remanence", f"{url}{RECALL}", bodies, clients)}
+            measured["slow request"] = {"Remanence": _slow_request(url)}
+        if chroma:
+            measured["many clients"]["Chroma"] = _chroma(chroma, Path(name), texts, vectors, clients)
+    return measured
 
 
-def _with_reader(count: int, clients: int) -> None:
+def _with_reader(count: int, clients: int) -> dict[str, Figures]:
     """Clients of `remanence serve` that each ask one question after the other, no question twice."""
     turns, questions = chat_turns()
     bodies = [{"query": question, "now": now} for question, now in questions[: count + WARM_UP]]
@@ -112,9 +123,10 @@ def _with_reader(count: int, clients: int) -> None:
             for body in bodies[:WARM_UP]:
                 httpx.post(f"{url}{RECALL}", json=body, timeout=60).raise_for_status()
             used = _processor_seconds(process.pid)
-            _many_clients("remanence serve", f"{url}{RECALL}", bodies[WARM_UP:], clients, each=clients)
-            used = _processor_seconds(process.pid) - used
-            print(f"processor time of the server: {_ms(used / (len(bodies) - WARM_UP))} a recall")
+            found = _many_clients("remanence serve", f"{url}{RECALL}", bodies[WARM_UP:], clients, each=clients)
+            used = (_processor_seconds(process.pid) - used) / (len(bodies) - WARM_UP)
+            print(f"processor time of the server: {_ms(used)} a recall")
+    return {"remanence serve": found | {"processor ms": 1_000 * used}}
 
 
 def _memory(number: int) -> str:
@@ -145,18 +157,10 @@ def _process(command: Sequence[str], ready: str) -> Iterator[tuple[str, subproce
         process.wait(60)
 
 
-def _overhead(url: str, process: subprocess.Popen[bytes], log: Path, questions: list[str]) -> None:
-    """What three clients wait beyond the engine: that of the standard library, ours, which makes a `Recall` of the
-    answer, and httpx."""
-    plain = http.client.HTTPConnection(url.removeprefix("http://"))
+def _overhead(url: str, process: subprocess.Popen[bytes], log: Path, questions: list[str]) -> dict[str, Figures]:
+    """What two clients wait beyond the engine: ours, which makes a `Recall` of the answer, and httpx alone."""
     with remanence.connect(url) as space, httpx.Client(base_url=url) as client:
-
-        def ask_plainly(question: str) -> None:
-            plain.request("POST", RECALL, json.dumps({"query": question}), {"content-type": "application/json"})
-            plain.getresponse().read()
-
         clients: dict[str, Callable[[str], object]] = {
-            "http.client": ask_plainly,
             "remanence.connect": space.recall,
             "httpx": lambda question: client.post(RECALL, json={"query": question}),
         }
@@ -174,7 +178,9 @@ def _overhead(url: str, process: subprocess.Popen[bytes], log: Path, questions: 
     process.send_signal(signal.SIGINT)
     process.wait(60)
     engine = json.loads(log.read_text())[len(clients) * WARM_UP :]
-    print(f"the engine alone, {len(engine)} recalls: median {_ms(statistics.median(own for own, _ in engine))}")
+    alone = statistics.median(own for own, _ in engine)
+    print(f"the engine alone, {len(engine)} recalls: median {_ms(alone)}")
+    measured: dict[str, Figures] = {"engine": {"median ms": 1_000 * alone}}
     for place, (name, times) in enumerate(waited.items()):
         extra = sorted(whole - own for (whole, _), (own, _) in zip(times, engine[place :: len(clients)], strict=True))
         median, fastest = statistics.median(extra), extra[len(extra) // 10]
@@ -183,11 +189,13 @@ def _overhead(url: str, process: subprocess.Popen[bytes], log: Path, questions: 
             f"beyond that over HTTP, by {name}: median {_ms(median)}, fastest tenth {_ms(fastest)}; "
             f"{_ms(own)} of processor time of the client"
         )
-    beyond = used - sum(processor for _, processor in engine)
-    print(f"processor time of the server beyond the engine: {_ms(beyond / len(engine))} a recall")
+        measured[name] = {"median ms": 1_000 * median, "processor ms": 1_000 * own}
+    beyond = (used - sum(processor for _, processor in engine)) / len(engine)
+    print(f"processor time of the server beyond the engine: {_ms(beyond)} a recall")
+    return measured | {"server": {"processor ms": 1_000 * beyond}}
 
 
-def _many_clients(name: str, url: str, bodies: Sequence[object], clients: int, each: int = 10) -> None:
+def _many_clients(name: str, url: str, bodies: Sequence[object], clients: int, each: int = 10) -> Figures:
     """Ask with so many clients at once, each with every `each`th of the bodies."""
 
     def ask(number: int) -> list[tuple[int, float]]:
@@ -209,9 +217,11 @@ def _many_clients(name: str, url: str, bodies: Sequence[object], clients: int, e
         f"{name}, {clients} clients at once: {len(answers)} searches, {errors} errors, {len(answers) / seconds:.1f} a "
         f"second, median {_ms(median)}, slowest {_ms(slowest)}"
     )
+    rate = len(answers) / seconds
+    return {"clients": clients, "errors": errors, "a second": rate, "median ms": 1_000 * median}
 
 
-def _slow_request(url: str) -> None:
+def _slow_request(url: str) -> Figures:
     with httpx.Client(base_url=url, timeout=60) as client:
         slow = threading.Thread(target=client.post, args=(RECALL,), kwargs={"json": {"query": "Who went slowly?"}})
         slow.start()
@@ -223,13 +233,15 @@ def _slow_request(url: str) -> None:
         ]
         still = slow.is_alive()
         slow.join()
+    recall, add = statistics.median(times), statistics.median(writes)
     print(
         f"while one recall waits 3 s for its reader ({'still waiting' if still else 'done'} afterwards): recall "
-        f"{_ms(statistics.median(times))}, add {_ms(statistics.median(writes))} (medians)"
+        f"{_ms(recall)}, add {_ms(add)} (medians)"
     )
+    return {"recall ms": 1_000 * recall, "add ms": 1_000 * add}
 
 
-def _chroma(program: str, folder: Path, texts: list[str], vectors: list[list[float]], clients: int) -> None:
+def _chroma(program: str, folder: Path, texts: list[str], vectors: list[list[float]], clients: int) -> Figures:
     command = [program, "run", "--path", str(folder / "chroma"), "--port", "{port}"]
     with _process(command, "/api/v2/heartbeat") as (url, _), httpx.Client(base_url=url, timeout=60) as client:
         collection = client.post(CHROMA, json={"name": "memories"}).raise_for_status().json()["id"]
@@ -242,7 +254,7 @@ def _chroma(program: str, folder: Path, texts: list[str], vectors: list[list[flo
         query = f"{url}{CHROMA}/{collection}/query"
         times = [_seconds(lambda b=body: client.post(query, json=b).raise_for_status()) for body in bodies]  # type: ignore[misc]
         print(f"Chroma's server, one client: median {_ms(statistics.median(times))} (vectors given)")
-        _many_clients("Chroma", query, bodies, clients)
+        return _many_clients("Chroma", query, bodies, clients)
 
 
 def _processor_seconds(pid: int) -> float:

@@ -295,7 +295,7 @@ def main() -> None:
     for size, found in others.items():
         console.print(peers_table(size, ours[size], found))
     if options.record:
-        record(ours, others)
+        record(ours, others, graphs)
     if options.json:
         machine = {"python": platform.python_version(), "machine": platform.machine()}
         options.json.write_text(
@@ -303,7 +303,9 @@ def main() -> None:
         )
 
 
-def record(ours: Mapping[int, Figures], others: Mapping[int, Mapping[str, Figures | str]]) -> None:
+def record(
+    ours: Mapping[int, Figures], others: Mapping[int, Mapping[str, Figures | str]], graphs: Mapping[int, Figures]
+) -> None:
     """Put the times of one run into the file of figures, with those of the peers that could be filled."""
     measured: dict[str, dict[str, Figures]] = {
         str(size): {"Remanence": mine | {"query p50 ms": mine["recall p50 ms"]}} for size, mine in ours.items()
@@ -312,6 +314,7 @@ def record(ours: Mapping[int, Figures], others: Mapping[int, Mapping[str, Figure
         for name, theirs in peers.items():
             if not isinstance(theirs, str):
                 measured[str(size)][name] = {key: value for key, value in theirs.items() if key != "note"}
+    measured |= {f"{edges} edges": {"Remanence": found} for edges, found in graphs.items()}
     figures.record("speed", "python benchmarks/speed.py", measured)
 
 

@@ -16,6 +16,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import figures
 import remanence
 from remanence.schema import UTC, Memory, Window
 
@@ -34,6 +35,9 @@ def main() -> None:
     default = Path(__file__).resolve().parent / "cases" / "times.dev.jsonl"
     options.add_argument("files", nargs="*", type=Path, default=[default])
     options.add_argument("--misses", action="store_true", help="print the cases that are not exact by every way in")
+    options.add_argument(
+        "--record", action="store_true", help="write the numbers to figures.json, under the name of the first file"
+    )
     options.add_argument("--json", type=Path, help="also write the numbers here")
     chosen = options.parse_args()
     cases = [json.loads(line) for file in chosen.files for line in file.read_text("utf-8").splitlines()]
@@ -56,6 +60,9 @@ def main() -> None:
     print(f"| {' | '.join(['class', *columns])} |\n|{'---|' * (len(columns) + 1)}")
     for group in sorted(counts):
         print(f"| {' | '.join([group, *(str(counts[group][column]) for column in columns)])} |")
+    if chosen.record:
+        measured = {group: {name: float(row[name]) for name in columns} for group, row in counts.items()}
+        figures.record("time_cases", "python benchmarks/time_cases.py", {chosen.files[0].stem: measured})
     if chosen.json:
         chosen.json.write_text(json.dumps(counts, indent=2) + "\n")
 
@@ -68,8 +75,8 @@ def days_by(way: str, case: dict[str, Any]) -> Days:
 
 
 def days_of(window: Window, at: datetime) -> Days:
-    """A window as days. A turn without a time is stored at its moment: there no time is told."""
-    if window == Window.from_moment(at):
+    """A window as days. A turn without a time is stored at its moment, or from then on: there no time is told."""
+    if window in (Window.from_moment(at), Window(at, None)):
         return None, None
     last = None if window.end is None else (window.end - timedelta(microseconds=1)).date()
     if window.start is not None and window.end is not None and window.end - window.start <= timedelta(hours=18):

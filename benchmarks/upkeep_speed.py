@@ -27,6 +27,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+import figures
 import remanence
 from remanence.models.embedders import resolve_embedder
 from remanence.testing import FakeClock
@@ -123,16 +124,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--sizes", default="1000,10000,100000")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
     args = parser.parse_args()
     sizes = [int(size) for size in args.sizes.split(",")]
     with tempfile.TemporaryDirectory() as folder:
-        figures = {size: measure(size, Path(folder)) for size in sizes}
+        measured = {size: measure(size, Path(folder)) for size in sizes}
     table = Table("", *(f"{size:,}" for size in sizes), title="upkeep, seconds of processor time")
-    for name in next(iter(figures.values())):
-        table.add_row(name, *(f"{figures[size][name]:,.2f}" for size in sizes))
+    for name in next(iter(measured.values())):
+        table.add_row(name, *(f"{measured[size][name]:,.2f}" for size in sizes))
     Console().print(table)
+    if args.record:
+        values = {name: {str(size): {"value": measured[size][name]} for size in sizes} for name in measured[sizes[0]]}
+        figures.record("upkeep", "python benchmarks/upkeep_speed.py", values)
     if args.json:
-        args.json.write_text(json.dumps(figures, indent=2))
+        args.json.write_text(json.dumps(measured, indent=2))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,30 @@ def test_pages_state_what_was_recorded(figures: Any) -> None:
         page.name for page in figures.pages() if figures.as_recorded(text := page.read_text("utf-8"), recorded) != text
     ]
     assert not differing
+
+
+NOT_MEASURED = ("95% bootstrap interval", "adds up to 6% to", "a sign test of the recalls", "70% names, 30% tags")
+"""Where pages have a share that no benchmark measures."""
+_CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_MEASURED = re.compile(r"\d\s?(?:%|ms\b|µs\b|a second\b)")
+
+
+def test_pages_state_no_times_and_shares_that_were_not_recorded(figures: Any) -> None:
+    """Past figures are in docs/decisions.md. A figure in words or as "5 of 6" is not noticed here."""
+    stated = []
+    for page in figures.pages():
+        if page.name != "decisions.md":
+            text = _CODE.sub("", figures.without_recorded(page.read_text("utf-8")))
+            around = [
+                " ".join(text[max(0, each.start() - 60) : each.end() + 40].split()) for each in _MEASURED.finditer(text)
+            ]
+            stated += [f"{page.name}: {words}" for words in around if not any(each in words for each in NOT_MEASURED)]
+    assert stated == []
+
+
+def test_a_time_beside_a_recorded_one_is_noticed(figures: Any) -> None:
+    page = "Found 80%<!-- quality/locomo/remanence/R@10 --> in 7 ms.\n<!-- figures: quality -->\n| 5% |\n<!-- end -->\n"
+    assert _MEASURED.findall(figures.without_recorded(page)) == ["7 ms"]
 
 
 def test_every_table_is_on_a_page(figures: Any) -> None:
