@@ -340,7 +340,7 @@ class TestTheCommand:
         assert report["systems"]["remanence"]["scores"]["all"]["R@1"] == [1.0, 1.0, 1.0]
 
     @pytest.mark.parametrize(
-        ("words", "said"), [(["--weights", "words"], "--weights 'words'"), (["--signals", "smell"], "smell")]
+        ("words", "said"), [(["--weights", "words"], "--weights: 'words'"), (["--signals", "smell"], "smell")]
     )
     def test_a_bad_setting_is_named(
         self, written: Written, capsys: pytest.CaptureFixture[str], words: list[str], said: str

@@ -18,9 +18,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidati
 from pydantic_core import PydanticUndefined
 
 from remanence import schema
+from remanence.index.engine.docstrings import first_paragraph, item_descriptions
 from remanence.index.engine.inputs import Moment
+from remanence.index.engine.parameters import descriptions_of
+from remanence.ports import Vector
 from remanence.schema import Window
-from remanence.service.docstrings import first_paragraph, item_descriptions
 
 Name = Annotated[str, Field(min_length=1, max_length=512)]
 PageSize = Annotated[int, Field(ge=1, le=1_000)]
@@ -80,7 +82,8 @@ def request_of(
     parameters = inspect.signature(source).parameters
     names = [name for name, each in parameters.items() if name not in _SKIPPED and each.kind is not each.VAR_KEYWORD]
     types = types_of(source, [name for name in names if name not in limits])
-    descriptions = item_descriptions(described_by or source)
+    own = descriptions_of(source) if isinstance(source, type) else {}
+    descriptions = own or item_descriptions(described_by or source)
     made: dict[str, Any] = {}
     for name in names:
         default = parameters[name].default
@@ -105,7 +108,8 @@ def camel_case(name: str) -> str:
 def types_of(source: Any, names: list[str]) -> dict[str, Any]:
     """The types of these parameters. Others may have types that are not imported when the program runs."""
     if isinstance(source, type):
-        return {name: kind for name, kind in get_type_hints(source, include_extras=True).items() if name in names}
+        hints = get_type_hints(source, localns={"Vector": Vector}, include_extras=True)
+        return {name: kind for name, kind in hints.items() if name in names}
     written = {name: source.__annotations__[name] for name in names}
     scope = {"Moment": Moment, **vars(schema), **inspect.unwrap(source).__globals__}
     return get_type_hints(SimpleNamespace(__annotations__=written), scope, include_extras=True)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
+from remanence.index.engine.recall_options import RecentOptions
 from remanence.models.message_words import need_of_memory
 from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.recall.referents import find_referent
@@ -70,6 +71,13 @@ class SupportsRecall(Protocol):
 
     @property
     def _now(self) -> Callable[[], datetime]: ...
+
+
+class SupportsRecent(SupportsRecall, Protocol):
+    """A space, or a view of one, that lists what was told last, too."""
+
+    @property
+    def recent(self) -> Callable[..., Recall]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,15 +241,19 @@ def _record(view: SupportsRecall, told: Recall) -> None:
     record(told)
 
 
-def recall_distinct(view: SupportsRecall, query: str, *, limit: int, **options: Any) -> Recall:
+def recall_distinct(view: SupportsRecent, query: str, *, limit: int, **options: Any) -> Recall:
     """Recall with a text and the facts found in it once: the first of them takes the place.
 
     Args:
         view: The space, or a view of one.
-        query: The question.
+        query: The question. With a blank one, and without a vector, what was told last is listed: a framework may
+            search for nothing.
         limit: How many hits to return at most.
         **options: Other options of `recall`.
     """
+    if isinstance(query, str) and not query.strip() and options.get("vector") is None:
+        listed = {each.name for each in fields(RecentOptions)}
+        return view.recent(limit=limit, **{name: value for name, value in options.items() if name in listed})
     is_count = isinstance(limit, int) and limit > 0  # `recall` refuses anything else
     answer = view.recall(query, limit=limit + _SPARE_HITS if is_count else limit, **options)
     return replace(answer, hits=tuple(drop_derived(answer)[:limit]))
