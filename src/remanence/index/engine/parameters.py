@@ -37,20 +37,34 @@ def takes(parameters: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable
         own = inspect.signature(method)
         first = next(iter(own.parameters.values()))
         taken = inspect.signature(parameters).parameters
-        described, descriptions = item_descriptions(method), descriptions_of(parameters)
-        lines = [
-            textwrap.fill(f"{name}: {descriptions[name]}", _WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 16)
-            for name in taken
-            if name not in described
-        ]
-        stands_for = " " * 12 + "**options: "
-        method.__doc__ = "\n".join(
-            "\n".join(lines) if line.startswith(stands_for) else line for line in (method.__doc__ or "").split("\n")
-        )
+        method.__doc__ = _completed(method, list(taken), parameters, " " * 12)
         method.__signature__ = own.replace(parameters=[first, *taken.values()])  # type: ignore[attr-defined]
         return method
 
     return declare
+
+
+def described_by(options: type) -> Callable[[type[T]], type[T]]:
+    """Complete the docstring of a dataclass that has fields of another: `**options` stands for those that the docstring
+    does not describe."""
+
+    def complete(described: type[T]) -> type[T]:
+        described.__doc__ = _completed(described, [each.name for each in fields(described)], options, " " * 8)  # type: ignore[arg-type]
+        return described
+
+    return complete
+
+
+def _completed(described: object, names: list[str], options: object, indent: str) -> str:
+    """A docstring with the descriptions of these parameters in place of the line `**options: ...`."""
+    own, descriptions = item_descriptions(described), descriptions_of(options)
+    items = "\n".join(
+        textwrap.fill(f"{name}: {descriptions[name]}", _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ")
+        for name in names
+        if name not in own
+    )
+    lines = (described.__doc__ or "").split("\n")
+    return "\n".join(items if line.startswith(f"{indent}**options: ") else line for line in lines)
 
 
 def descriptions_of(options: Any) -> dict[str, str]:
