@@ -140,7 +140,9 @@ def json_type(kind: Any) -> Any:
         return Annotated[annotated] if limits else annotated[0]
     if origin in (Union, UnionType):
         kinds = dict.fromkeys(json_type(part) for part in parts if part is not Window)
-        return Union[tuple(kinds)]  # noqa: UP007  -- of any number of types
+        numbers_first = {float, str} <= kinds.keys()  # in an address a number is text
+        union = Union[(float, *kinds) if numbers_first else tuple(kinds)]  # noqa: UP007  -- of any number of types
+        return Annotated[union, Field(union_mode="left_to_right")] if numbers_first else union
     if origin is np.ndarray:
         return ListOf[float]
     if origin is tuple:

@@ -12,6 +12,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
@@ -251,11 +252,12 @@ def recall_distinct(view: SupportsRecent, query: str, *, limit: int, **options: 
         limit: How many hits to return at most.
         **options: Other options of `recall`.
     """
+    is_count = isinstance(limit, int) and limit > 0  # `recall` refuses anything else
+    ask: Callable[..., Recall] = partial(view.recall, query)
     if isinstance(query, str) and not query.strip() and options.get("vector") is None:
         listed = {each.name for each in fields(RecentOptions)}
-        return view.recent(limit=limit, **{name: value for name, value in options.items() if name in listed})
-    is_count = isinstance(limit, int) and limit > 0  # `recall` refuses anything else
-    answer = view.recall(query, limit=limit + _SPARE_HITS if is_count else limit, **options)
+        ask, options = view.recent, {name: value for name, value in options.items() if name in listed}
+    answer = ask(limit=limit + _SPARE_HITS if is_count else limit, **options)
     return replace(answer, hits=tuple(drop_derived(answer)[:limit]))
 
 

@@ -76,6 +76,7 @@ class RecentOptions(FilterOptions):
         include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes stored by
             `upkeep.import_vault`). "review" replaces up to a fifth of the hits with memories further down whose decay
             score is close to `forget_below`; their evidence says so.
+        min_score: Only hits with at least this score.
     """
 
     limit: Limit = 10
@@ -84,6 +85,7 @@ class RecentOptions(FilterOptions):
     )
     history: bool | Literal["auto"] = False
     include: Include | Collection[Include] = ()
+    min_score: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,6 @@ class RecallOptions(RecentOptions):
     """The options of `View.recall`, as a caller gives them.
 
     Attributes:
-        min_score: Only hits with at least this score.
         context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`. They count
             if the question refers to them: "What should she avoid?".
         now: The moment of the question. "Last week" is read against it, and chat turns dated more than a day later are
@@ -108,7 +109,6 @@ class RecallOptions(RecentOptions):
     """
 
     history: bool | Literal["auto"] = "auto"
-    min_score: Fraction | None = None
     context: Sequence[str | Mapping[str, Any]] = ()
     now: Moment | None = None
     signals: Sequence[str] | None = None
