@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import remanence
+from case_tables import cases
 from remanence.cli import main
 from remanence.testing import FakeClock
 
@@ -36,23 +37,7 @@ def reasons(report: Any) -> dict[str, int]:
     return {group.reason: group.count for group in report.skipped}
 
 
-SAMPLES = [
-    ("graphiti.json", "zep", 4),
-    ("agent.af", "letta", 3),
-    ("agent_v1.af", "letta", 3),
-    ("hindsight", "hindsight", 4),
-    ("memory.jsonl", "server-memory", 3),
-    ("MyActivity.json", "gemini", 4),
-    ("langmem.json", "langgraph", 2),
-    ("notes.csv", "csv", 2),
-    ("chat.csv", "csv", 2),
-    ("whatsapp_android.txt", "whatsapp", 5),
-    ("whatsapp_ios.txt", "whatsapp", 2),
-    ("okf", "okf", 3),
-]
-
-
-@pytest.mark.parametrize(("name", "format", "count"), SAMPLES)
+@cases("import_formats")
 def test_a_format_is_recognized_by_what_is_in_the_file(
     space: remanence.Space, name: str, format: Any, count: int
 ) -> None:

@@ -23,7 +23,18 @@ from remanence.index.index import Index
 from remanence.ports import Signal, Stage
 from remanence.recall.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.recall.receipts import RecallRequest
-from remanence.schema import ASSISTANT, PROCEDURE, SELF, Evidence, Query, Ranking, Snapshot, Window, micros
+from remanence.schema import (
+    ASSISTANT,
+    MICROS_PER_DAY,
+    PROCEDURE,
+    SELF,
+    Evidence,
+    Query,
+    Ranking,
+    Snapshot,
+    Window,
+    micros,
+)
 from remanence.text.lexicon.languages import language_of
 from remanence.text.text import split_words, stems, tokens
 
@@ -247,8 +258,7 @@ def _check_ranking(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
     return ranking
 
 
-_DAY = 86_400 * 1_000_000
-_YEAR = 365 * _DAY
+_YEAR = 365 * MICROS_PER_DAY
 _RECENCY = 0.04
 """How much a new memory gains, relative to a very old one: a share of its score, chosen to order near ties only."""
 _IMPORTANCE = 0.06
@@ -364,5 +374,5 @@ def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray
 
 def future_turns(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
     """Which of these rows are chat turns dated more than a day after `now`."""
-    future: NDArray[np.bool_] = index.catalog.times.said[rows] > micros(now) + _DAY
+    future: NDArray[np.bool_] = index.catalog.times.said[rows] > micros(now) + MICROS_PER_DAY
     return future
