@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
+from case_tables import cases
 from remanence import Space, Triple
 from remanence.testing import FakeClock
 from remanence.text import claims as claims_package
@@ -73,30 +74,7 @@ def test_each_line_of_the_table_gives_the_claim_of_its_example(line: str) -> Non
     assert all(text.startswith((claim.subject, f"The {claim.subject}")) for claim in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("I live in Porto.", ["me —lives_in→ Porto"]),
-        ("We live in Porto.", ["me —lives_in→ Porto"]),
-        ("I'm living in Porto.", ["me —lives_in→ Porto"]),
-        ("I've been living in Porto.", ["me —lives_in→ Porto"]),
-        ("I now work at Bosch.", ["me —works_at→ Bosch"]),
-        ("I live in Porto and work at Bosch.", ["me —lives_in→ Porto", "me —works_at→ Bosch"]),
-        ("Ana lives in Porto and Ben works at IBM.", ["Ana —lives_in→ Porto", "Ben —works_at→ IBM"]),
-        ("Ana and Ben live in Porto.", ["Ana —lives_in→ Porto", "Ben —lives_in→ Porto"]),
-        ("Alice moved from Porto to Lisbon.", ["Alice —moved_from→ Porto", "Alice —moved_to→ Lisbon"]),
-        ("Alice left Google to join Stripe.", ["Alice —left→ Google", "Alice —joined→ Stripe"]),
-        ("Alice is a nurse at Mercy Hospital.", ["Alice —works_as→ nurse", "Alice —works_at→ Mercy Hospital"]),
-        ("Carol is my sister.", ["Carol —sister_of→ me"]),
-        ("My sister Carol lives in Porto.", ["Carol —sister_of→ me", "Carol —lives_in→ Porto"]),
-        ("Bob is Ana's boss.", ["Bob —boss_of→ Ana"]),
-        ("Tim Cook is the CEO of Apple.", ["Tim Cook —ceo_of→ Apple"]),
-        ("The capital of Portugal is Lisbon.", ["Lisbon —capital_of→ Portugal"]),
-        ("My favourite colour is green.", ["me —favourite_colour→ green"]),
-        ("My name is Alice Smith.", ["me —name→ Alice Smith"]),
-        ("The user lives in Porto.", ["me —lives_in→ Porto"]),
-    ],
-)
+@cases("claims")
 def test_other_persons_and_several_claims_follow_from_the_table(text: str, expected: list[str]) -> None:
     """The first person, two subjects, two verbs, relatives and roles."""
     assert claims(text) == expected
@@ -111,64 +89,13 @@ def test_the_first_person_is_whoever_speaks() -> None:
 # What makes no claim
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Does Alice live in Porto?",
-        "Alice lives in Porto?",
-        "Alice lives in Porto, right?",
-        "Who lives in Porto",
-        "Do you live in Porto",
-        "Maybe Alice lives in Porto.",
-        "Alice probably lives in Porto.",
-        "Alice might live in Porto.",
-        "If Alice lives in Porto, she is happy.",
-        "I think Alice lives in Porto.",
-        "Bob said Alice lives in Porto.",
-        "Rumour has it that Alice works at IBM.",
-        "I wish I lived in Porto.",
-        "Imagine Alice lives in Porto.",
-        "Alice is moving to Lisbon.",
-        "Alice plans to move to Lisbon.",
-        "Alice will move to Lisbon.",
-        "Alice is going to live in Porto.",
-        "Alice hopes to work at IBM.",
-        "Alice almost moved to Lisbon.",
-        "Alice doesn't live in Porto.",
-        "Alice never lived in Porto.",
-        "Alice no longer works at IBM.",
-        "Alice is not a nurse.",
-        "Alice lives in neither Porto nor Rome.",
-        "Alice lives in a small flat.",
-        "Alice is 34 percent faster.",
-        "Alice's sister lives in Lisbon.",
-        "In the novel Anna lives in Moscow.",
-        "User accounts expire.",
-        "The meeting is on Monday.",
-        "```\nAlice lives in Porto.\n```",
-    ],
-)
+@cases("claims")
 def test_questions_doubts_plans_and_negations_claim_nothing(text: str) -> None:
     """A claim can end an earlier one, so a wrong claim is worse than a missing one."""
     assert claims(text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("I moved from Notion to Obsidian.", "moved_to"),
-        ("I moved to Stripe.", "moved_to"),
-        ("Alice moved from Google to Stripe.", "moved_from"),
-        ("I left Bosch at 5 pm.", "left"),
-        ("I left Bosch around six.", "left"),
-        ("I left Bosch at a quarter to nine.", "left"),
-        ("I left Bosch and walked home.", "left"),
-        ("Bob left Alice.", "left"),
-        ("I joined Slack.", "joined"),
-        ("I was married to Peter before.", "married_to"),
-        ("Alice also works at Stanford.", "works_at"),
-    ],
-)
+@cases("claims")
 def test_a_claim_that_the_words_do_not_make_is_not_made(text: str, wrong: str) -> None:
     """Leaving a building, using a service, changing tools and a former marriage are something else."""
     assert wrong not in {claim.predicate for claim in RULES.extract(text, now=NOW).triples}
@@ -180,20 +107,7 @@ def test_a_job_is_left_in_a_year_or_after_years(when: str) -> None:
     assert claims(f"I left Bosch{when}.") == ["me —left→ Bosch"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Ich wohne in Berlin und arbeite bei Siemens.",
-        "Anna ist meine Schwester.",
-        "Ma sœur Marie vit à Lyon.",
-        "J'habite à Paris et je travaille chez Renault.",
-        "Juan es mi hermano.",
-        "A minha irmã Ana mora no Porto.",
-        "I miei genitori vivono a Milano.",
-        "I morgon kommer snickaren.",
-        "Ana HaddadさんはBerlinに住んでいます",
-    ],
-)
+@cases("claims")
 def test_the_grammar_claims_nothing_from_other_languages(text: str) -> None:
     """It reads English only; such a text is found by its words and its meaning."""
     assert RULES.extract(text, now=NOW, speaker="Alice").triples == ()

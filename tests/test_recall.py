@@ -20,6 +20,7 @@ import pytest
 from rich.console import Console
 
 import remanence
+from case_tables import cases
 from remanence import Recall, Space
 from remanence.events import Remembered
 from remanence.index.graph.graph_walk import ChainGraph, WalkScores
@@ -503,19 +504,7 @@ def test_importance_and_recency_settle_near_ties(space: Space, clock: FakeClock)
 # Other scripts, long texts, chats
 
 
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        ("東京タワーは赤い。", "東京"),
-        ("田中さんは寿司が好きです。", "寿司"),
-        ("我住在北京的胡同里。", "北京"),
-        ("서울에서 김치를 먹었다.", "김치를"),
-        ("Мария живёт в Москве.", "Москве"),
-        ("Η Μαρία μένει στην Αθήνα.", "Αθήνα"),
-        ("माया दिल्ली में रहती है।", "दिल्ली"),
-        ("We celebrated with 🎂 and 🎈.", "🎂"),
-    ],
-)
+@cases("recall")
 def test_words_of_every_script_are_found(space: Space, text: str, question: str) -> None:
     """Also where they are written without spaces."""
     space.add("Alice lives in Porto.")

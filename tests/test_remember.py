@@ -17,6 +17,7 @@ from typing import Literal
 import pytest
 
 import remanence
+from case_tables import cases
 from remanence import Memory, Policy, Space, Triple, Window
 from remanence.errors import JobFailed
 from remanence.events import Extracted, Linked, Worked
@@ -900,18 +901,7 @@ def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:
     assert [hit.memory.text for hit in believed] == ["I live in Porto."]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "We'll launch the beta on December 15th, so marketing needs the copy well before that.",
-        "Our wedding is on February 21st and I still don't have shoes.",
-        "I quit smoking in 2019 and never looked back.",
-        "Our daughter was born on November 30.",
-        "Right now I'm reading Middlemarch.",
-        "On Halloween we're hosting all the kids from the street.",
-        "Letzte Woche lag ich mit Grippe im Bett.",
-    ],
-)
+@cases("remember")
 def test_the_same_words_are_the_same_time_by_every_way_in(text: str) -> None:
     """`add`, `add_turns` and `remember` read the times of a text alike."""
     at = datetime(2026, 3, 11, 9, 30, tzinfo=UTC)

@@ -87,6 +87,14 @@ class Links(SavedPart):
         found = [_merge_statements(statements) for statements in self._statements(numbers, snapshot)]
         return [link for link in found if (kinds is None or link.kind in kinds) and (at is None or at in link.valid)]
 
+    def are_linked(self, memory: int, other: int, snapshot: Snapshot) -> bool:
+        """Whether a link of any kind holds between two memories now."""
+        if self.is_empty:
+            return False
+        edges = np.array(self._graph.edges_of(memory), np.int64)
+        between = edges[(self._graph.endpoints[edges] == other).any(axis=1)].tolist()
+        return any(snapshot.now in _merge_statements(each).valid for each in self._statements(between, snapshot))
+
     def get(self, link_id: str, snapshot: Snapshot) -> Link | None:
         statements = self.statements_of(link_id, snapshot)
         return _merge_statements(statements) if statements else None

@@ -1,15 +1,16 @@
 """The words signal: memories that share words with the question, weighted by how rare the words are.
 
-The scores are those of rank-bm25's `BM25Plus` with `delta=0`, so that a text without any of the words scores zero; the
-index is a subclass of it that grows: a document is added in time proportional to its words, and a word of a question
-costs the documents that contain it. Statistics are taken over the texts that the view knows, so that what is learned
-later does not change past scores. A text without a word of the question also scores by a related one: "trip" for
-"journey".
+The scores are computed by rank-bm25's `BM25Plus` with `delta=0`, so that a text without any of the words scores zero;
+the index is a subclass of it that grows: a document is added in time proportional to its words, and a word of a
+question costs the documents that contain it. Statistics are taken over the texts that the view knows, so that what is
+learned later does not change past scores. A text without a word of the question also scores by a related one: "trip"
+for "journey".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from math import inf, log
@@ -153,8 +154,17 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         docs, counts = self.documents_with(word, corpus)
         if not len(docs):
             return docs, np.empty(0)
-        norms = self.k1 * (1 - self.b + self.b * self.doc_len[docs] / corpus.mean)
-        return docs, corpus.idf(docs) * (self.delta + counts * (self.k1 + 1) / (norms + counts))
+        # What a document gains depends on its length and count alone, and few of them differ.
+        stride = int(counts.max()) + 1
+        kinds = self.doc_len[docs].astype(np.int64) * stride + counts
+        distinct = np.flatnonzero(np.bincount(kinds))
+        lengths, often = np.divmod(distinct, stride)
+        sample = copy(self)
+        sample.corpus_size, sample.doc_len, sample.avgdl = len(distinct), lengths, corpus.mean
+        sample.doc_freqs, sample.idf = [{word: count} for count in often.tolist()], {word: corpus.idf(docs)}
+        gain_of = np.zeros(int(distinct[-1]) + 1)
+        gain_of[distinct] = BM25Plus.get_scores(sample, [word])
+        return docs, gain_of[kinds]
 
     def get_scores(self, query: Iterable[str], mask: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """The score of every document for these words. With a mask, documents that are false in it score zero, and the

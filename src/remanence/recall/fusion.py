@@ -25,7 +25,7 @@ from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.current import time_factors, valid_rows
-from remanence.schema import ASSISTANT, PROCEDURE, SELF, Query, Ranking, Snapshot, Window, micros
+from remanence.schema import ASSISTANT, MICROS_PER_DAY, PROCEDURE, SELF, Query, Ranking, Snapshot, Window, micros
 from remanence.text.lexicon.languages import language_of
 from remanence.text.text import split_words, stems, tokens
 
@@ -224,8 +224,7 @@ def _check_ranking(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
     return ranking
 
 
-_DAY = 86_400 * 1_000_000
-_YEAR = 365 * _DAY
+_YEAR = 365 * MICROS_PER_DAY
 _RECENCY = 0.04
 """How much a new memory gains, relative to a very old one: a share of its score, chosen to order near ties only."""
 _IMPORTANCE = 0.06

@@ -182,9 +182,8 @@ def check_current(
 def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> bool:
     """Whether there is a valid link of any kind between two memories."""
     with index.lock:
-        number = index.catalog.number(memory)
-        links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
-    return any(other in (link.source, link.target) for link in links)
+        first, second = index.catalog.number(memory), index.catalog.number(other)
+        return first is not None and second is not None and index.links.are_linked(first, second, snapshot)
 
 
 def _cell(value: object) -> str:

@@ -46,11 +46,12 @@ from remanence.text.claims.predicates import PAST_STATE_PREDICATES
 
 __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
-_MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
+_MAX_RELATED = 256
+"""Claims of an entity that `related_names` reads, the newest: every recall calls it."""
 _LARGER_LIMIT = 4
-"""How many times the wanted claims are resolved, as some of them do not hold."""
+"""How many times the wanted claims are resolved, if fewer than half of those resolved first hold at the time."""
 _MAX_DISAGREEMENTS = 64
-"""With how many other claims, the newest, one is compared."""
+"""Other claims, the newest, with which one is compared: comparing all would take the square of their number."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 

@@ -23,9 +23,8 @@ from remanence.recall.validity.superseded import (
     row_replacing_facts,
     unsuperseded_mask,
 )
-from remanence.schema import PLAN_TAG, RULES, Hit, Memory, Snapshot, micros
+from remanence.schema import MICROS_PER_DAY, PLAN_TAG, RULES, Hit, Memory, Snapshot, micros
 
-_DAY = 86_400 * 1_000_000
 _ENDED_FACTOR = 0.95
 """The factor for states that have ended: enough to order near ties."""
 _FUTURE_TURN_FACTOR = 0.8
@@ -57,7 +56,7 @@ def time_factors(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArra
 
 def future_turns(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
     """Which of these rows are chat turns dated more than a day after `now`."""
-    future: NDArray[np.bool_] = index.catalog.times.said[rows] > micros(now) + _DAY
+    future: NDArray[np.bool_] = index.catalog.times.said[rows] > micros(now) + MICROS_PER_DAY
     return future
 
 
