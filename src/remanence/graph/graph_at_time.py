@@ -119,7 +119,7 @@ MENTIONS, NEXT_TURN = "mentions", "next_turn"
 _MAX_SUGGESTIONS = 3
 """How many similar names an error suggests."""
 _PROBE_LIMIT = 16
-"""How many claims are read to see whether an entity has any relation."""
+"""Claims that are read to see whether an entity has any relation."""
 
 EntityRef: TypeAlias = str | Entity
 """An entity, its id, or any of its names."""

@@ -28,15 +28,18 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_DEPTH = 8
-"""The most steps from a start: further on, nearly everything is reached."""
+"""Steps from a start, at most: further on, nearly everything is reached."""
 FAN_OUT = 32
-"""How many relations, and how many mentions, are followed from a node that is not the start."""
+"""Relations, and mentions, that are followed from a node that is not the start. It limits the work at an entity that
+nearly every memory mentions."""
 _PATH_FAN_OUT = 256
-"""How many edges of a node are read when a path is looked for."""
+"""Edges of a node that are read when a path is looked for. It limits the work at an entity that nearly every memory
+mentions."""
 _MAX_LABEL_LENGTH = 120
 """Characters of the label of a node."""
 _UNSTATED_COST = 1 + 1 / 64
-"""What a mention or a next turn counts in a path; relations and links count 1. The number of steps decides first."""
+"""What a mention or a next turn costs in a path, where relations and links cost 1. The number of steps decides first:
+64 of them cost less than one step more."""
 _MODES = {"out": "out", "in": "in", "both": "all"}
 _EDGE_COLUMNS = (
     *("source", "name", "target", "valid_from", "valid_until", "recorded_at", "confidence", "observed_by"),

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from remanence.events import Remembered
 from remanence.index.arrays import GROWING, JSON, Column, SavedPart, run_starts, top_indices
 from remanence.ports import Stage
-from remanence.schema import Query, Ranking, Window, from_micros, micros
+from remanence.schema import MICROS_PER_DAY, Query, Ranking, Window, from_micros, micros
 from remanence.text.temporal import date_order_evidence
 
 EARLIEST, LATEST = np.iinfo(np.int64).min // 4, np.iinfo(np.int64).max // 4
-_DAY = 86_400 * 1_000_000
 
 VALID, MENTIONED, SAID = range(3)
 _LABELS = ("true", "names", "said")
@@ -149,7 +148,7 @@ class Times(SavedPart):
         found = np.zeros(len(self._row), np.bool_)
         for window in times:
             start, end = bounds(window)
-            reach = reaches * max(min(end, LATEST // 8) - max(start, EARLIEST // 8), _DAY)
+            reach = reaches * max(min(end, LATEST // 8) - max(start, EARLIEST // 8), MICROS_PER_DAY)
             found |= (self._from.values < end + reach) & (self._until.values > start - reach)
         return found
 
@@ -203,7 +202,7 @@ def nearness_of(window: Window, asked: Window) -> float:
 def nearness(begins: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int) -> NDArray[np.float64]:
     """How well windows fit [start, end): 1 for one inside it, down to a half for one much wider than it; at most a
     quarter for one outside, falling with the gap relative to the length."""
-    length_asked = max(end - start, _DAY)
+    length_asked = max(end - start, MICROS_PER_DAY)
     gap = np.maximum(np.maximum(begins - end, start - ends), 0)
     inside = np.minimum(ends, end) - np.maximum(begins, start)
     length = np.maximum(ends - begins, 1)

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 UTC = timezone.utc
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROS_PER_DAY = 86_400 * 1_000_000
+"""Microseconds of a day."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -19,7 +21,7 @@ def micros(moment: datetime) -> int:
     1000000
     """
     delta = moment - EPOCH
-    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+    return delta.days * MICROS_PER_DAY + delta.seconds * 1_000_000 + delta.microseconds
 
 
 @lru_cache(1 << 14)

@@ -23,7 +23,7 @@ from remanence.index.names.entity_registry import EntityRegistry
 from remanence.schema import OPEN_END, OPEN_START, DisagreementKind, Snapshot, micros
 
 _MAX_EDGES, _MAX_GROUPS, _MAX_AROUND = 100_000, 20_000, 2_000
-"""How many edges, groups of claims, and entities with the claims around them a view keeps. Beyond that it drops
+"""Edges, groups of claims, and entities with the claims around them that a view keeps in memory. Beyond that it drops
 them."""
 
 RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]

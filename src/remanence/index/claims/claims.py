@@ -38,13 +38,14 @@ from remanence.index.claims.predicates import Predicates, normalize_predicate, s
 from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber
 from remanence.index.versions.catalog import Catalog
-from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
+from remanence.schema import MICROS_PER_DAY, OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
 from remanence.text.claims.predicates import EVENT_PREDICATES, is_date_predicate
 from remanence.text.text import normalize_name
 
-_DAY = 86_400 * 1_000_000
-_PREDICATE, _START, _RECORDED_AT, _SOURCE = 2, 3, 5, 6  # columns
+_PREDICATE, _START, _RECORDED_AT, _SOURCE = 2, 3, 5, 6
+"""The columns of a claim that are read by number: its predicate, start, time of recording and source."""
 _BATCH = 256
+"""Claims that are examined at a time, until enough active ones are found."""
 
 NumberedClaim: TypeAlias = tuple[int, int, int]
 """A subject, a predicate and an object, by number."""
@@ -301,7 +302,7 @@ class Claims(SavedPart):
         """Add the claims of one version, each once, and the states that result from them."""
         start, end = window_to_micros(version.valid)
         # An episode is dated by when it happened or was said; the states it describes last from then on.
-        dated = version.kind == "episode" and start != OPEN_START and end - start <= _DAY
+        dated = version.kind == "episode" and start != OPEN_START and end - start <= MICROS_PER_DAY
         ends: dict[tuple[int, str, int], int] = {}
         for triple in version.triples:
             subject, object_ = self._names.intern(triple.subject), self._names.intern(triple.object)

@@ -21,7 +21,7 @@ from remanence.schema import Entry, Triple
 from remanence.text.claims.predicates import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 
 _MAX_LENGTH = 128
-"""Characters of a predicate."""
+"""Characters of a predicate, at most; one of a language model may be a sentence."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _ALLOWED = re.compile(r"[\w -]+")
 

@@ -42,14 +42,16 @@ from remanence.schema import (
     window_from_micros,
     window_to_micros,
 )
+from remanence.text.claims.predicates import PAST_STATE_PREDICATES
 
 __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
-_MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
+_MAX_RELATED = 256
+"""Claims of an entity that `related_names` reads, the newest: every recall calls it."""
 _LARGER_LIMIT = 4
-"""How many times the wanted claims are resolved, as some of them do not hold."""
+"""How many times the wanted claims are resolved, if fewer than half of those resolved first hold at the time."""
 _MAX_DISAGREEMENTS = 64
-"""With how many other claims, the newest, one is compared."""
+"""Other claims, the newest, with which one is compared: comparing all would take the square of their number."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -242,6 +244,11 @@ class RelationIndex(Claims):
 
     def is_partly_stale(self, row: int, snapshot: Snapshot) -> bool:
         return any(self._stale_flags(row, snapshot))
+
+    def claims_only_past_states(self, row: int, snapshot: Snapshot) -> bool:
+        """Whether all claims of this row are told in the past tense of a state, as lived_in is."""
+        edges = self._view(snapshot).edges_of_row(row)
+        return bool(edges) and all(edge.rule.name in PAST_STATE_PREDICATES for edge in edges)
 
     def valid_periods(self, rows: Collection[int], snapshot: Snapshot) -> dict[int, list[ValidPeriod]]:
         """When the claims that each of these rows makes or supports hold; one that never held has no window."""

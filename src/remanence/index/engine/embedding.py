@@ -195,9 +195,9 @@ FIRST_PAUSE = 5.0
 _MAX_PAUSE = 300.0
 """Seconds after which an embedder that failed is tried again, at the most."""
 _IDLE_SECONDS = 30.0
-"""Seconds until the next look, if no space waits for vectors."""
+"""Seconds until the next look for texts to embed, if no space waits for vectors."""
 _OTHER_SECONDS = 0.5
-"""How often it is looked at what a caller or another process has embedded."""
+"""Seconds between two looks at what a caller or another process has embedded."""
 
 
 class BackgroundEmbedder:

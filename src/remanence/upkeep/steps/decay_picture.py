@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from remanence.index.journal import NEVER_USED, MemoryUsage
-from remanence.schema import MEMORY_KINDS, PROCEDURE, Memory, format_moment, micros
+from remanence.schema import MEMORY_KINDS, MICROS_PER_DAY, PROCEDURE, Memory, format_moment, micros
 from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.text.text import truncate
 from remanence.upkeep.settings import UpkeepSettings
@@ -48,7 +48,7 @@ def curve(
     steps = {first + (days - first) * step / _POINTS for step in range(_POINTS + 1)}
     # A use raises the score at once: a point just before it and one at it.
     for moment in use_moments(memory, usage):
-        day = (moment - micros(now)) / 86_400e6
+        day = (moment - micros(now)) / MICROS_PER_DAY
         steps |= {step_day for step_day in (day - 1e-3, day) if first <= step_day <= 0}
     points = []
     for day in sorted(steps):
