@@ -144,7 +144,7 @@ class Projection:
             if saved is None or not loaded:
                 self.catch_up()
             else:
-                self.apply_entries(saved.later_entries)
+                self.apply(saved.later_entries)
                 self._head = saved.head
         except BaseException:
             self._store.close()
@@ -173,7 +173,7 @@ class Projection:
                 self.rebuild()
             head = self._ledger.head() if head is None else head
             if head != self._head:
-                self.apply_entries(self._ledger.read(self.space, after=self.catalog.position))
+                self.apply(self._ledger.read(self.space, after=self.catalog.position))
                 self._head = head
 
     def apply_written(self, entries: Sequence[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
@@ -181,13 +181,13 @@ class Projection:
         with self.lock:
             self.vectors.sync.written_here = True
             try:
-                self.apply_entries(entries, vectors)
+                self.apply(entries, vectors)
             finally:
                 self.vectors.sync.written_here = False
             if entries:
                 self._head = max(self._head, entries[-1].position)
 
-    def apply_entries(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
+    def apply(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         """Apply these entries; `vectors` are their embeddings, so that they need not be read back."""
         with self.lock:
             if self._is_partial:

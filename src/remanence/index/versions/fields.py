@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.events import Remembered
 from remanence.index.arrays import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
+from remanence.index.batch import Batch
 from remanence.index.versions.catalog import Catalog
 from remanence.models.message_words import tells_probability
 from remanence.schema import DOCUMENT_FIELD, Turn
@@ -66,8 +66,9 @@ class RowFields(SavedPart):
         self._parsed: dict[int, Any] = {}  # those of them that a filter was asked about
         self._metadata = Column(np.int32, width=3)  # row, field, value
 
-    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Add rows from `first` on. The catalog has them already."""
+    def apply(self, batch: Batch) -> None:
+        """Add a row for each version. The catalog has them already."""
+        first, versions = batch.first, batch.versions
         sources, speakers = self._source_names, self._speaker_names
         source: list[int] = []
         speaker: list[int] = []
