@@ -21,6 +21,7 @@ from remanence.schema import OPEN_END, OPEN_START, Entry, Window, window_from_mi
 from remanence.text.text import normalize_name
 
 NAME_OWNER, DISPLAY_NAME, ENTITY_KIND, PART_OF = range(4)
+"""What a span of a name or an entity says, as stored."""
 
 
 class PositionSpan(NamedTuple):
