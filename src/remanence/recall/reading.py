@@ -30,7 +30,7 @@ DEADLINE_VARIABLE = "REMANENCE_DEADLINE"
 """The environment variable with the seconds that each recall may take, as for a server."""
 
 MAX_READ_HITS = MAX_LINES
-"""How many hits the reader is given at most."""
+"""Hits that the reader is given, at most."""
 _MAX_AGE = timedelta(days=30)
 """How old the oldest hit is shown to the reader at most, for a question that names no time. It was trained on worlds in
 which most of what is old is replaced: an allergy of eleven months ago got a tenth of the probability of one of two

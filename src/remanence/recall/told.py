@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from remanence.schema import Memory
 
 _MAX_MEMORIES = 4_000
-"""How many memories are looked at, the latest ones."""
+"""Memories that are looked at for a profile, the latest ones. It limits the work."""
 _MAX_CACHED = 20_000
-"""How many memories are kept with what was judged of them."""
+"""Memories that are kept with what was judged of them."""
 _MAX_FACT_LENGTH = 1_000
-"""Longer texts that are no chat turns are documents."""
+"""Characters of the longest text that may be a fact; a longer one that is no chat turn is a document."""
 _MIN_TELLING = 0.0
-"""A turn is stated only if the log odds that it tells something, by its words, and that it is of some importance, by
-its vector, are together at least this."""
+"""The least sum of the log odds that a turn tells something, by its words, and that it is of some importance, by its
+vector, for it to be stated: more probable than not."""
 _STEPS = 1_000
-"""Parts of a vector are rounded to so many steps, so that products are whole numbers, exact in whatever order they
-are summed: the same memories have the same nearest ones in any space and on any machine."""
+"""Steps to which parts of a vector are rounded, so that products are whole numbers, exact in whatever order they are
+summed: the same memories have the same nearest ones in any space and on any machine."""
 
 
 Key: TypeAlias = "tuple[str, datetime, str]"
