@@ -326,6 +326,15 @@ def test_a_named_format_that_the_file_is_not_of_is_refused(space: remanence.Spac
     assert space.count() == 0
 
 
+def test_what_has_no_time_in_the_source_is_counted(space: remanence.Space, tmp_path: Path) -> None:
+    """It is told at the moment of the import, and the report says so."""
+    (tmp_path / "notes.csv").write_text("text,date\nThe boat is sold.,2026-05-12\nThe shed is red.,\n")
+    report = space.admin.import_from(tmp_path / "notes.csv")
+    assert (report.added, report.undated) == (2, 1)
+    assert "no time is given for 1: told at the moment of the import" in str(report)
+    assert space.admin.import_from(DATA / "whatsapp_android.txt").undated == 0
+
+
 def test_the_command_has_a_dry_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--memory", str(home), "import", str(DATA / "whatsapp_android.txt")]
     assert main([*arguments, "--dry-run"]) == 0

@@ -13,6 +13,7 @@ from remanence.graph.history import HistoryEvent, HistoryReader, version_row
 from remanence.index.index import Index
 from remanence.ports import Ledger
 from remanence.recall.receipts import Exposure, Receipt
+from remanence.recall.validity.current import unexpired_current_mask
 from remanence.recall.validity.superseded import is_current_row, replacement_row
 from remanence.schema import Link, Memory, Relation, Snapshot
 
@@ -154,5 +155,4 @@ def exposures(index: Index, ledger: Ledger, memory_id: str, snapshot: Snapshot) 
 
 def _is_current(index: Index, row: int, snapshot: Snapshot) -> bool:
     """Whether a row is visible and not expired, and nothing has replaced it."""
-    unexpired = index.catalog.current_mask(np.array([row]), snapshot.position, snapshot.now)[0]
-    return bool(snapshot.row_mask[row] and unexpired) and is_current_row(index, row, snapshot)
+    return bool(snapshot.row_mask[row] and unexpired_current_mask(index, np.array([row]), snapshot)[0])

@@ -206,11 +206,12 @@ class Recall(Sequence[Hit]):
     def __rich__(self) -> Table:
         return self.table()
 
-    def table(self, *, ids: bool = False) -> Table:
+    def table(self, *, ids: bool = False, reasons: bool = True) -> Table:
         """The hits as a table of rich, for a terminal.
 
         Args:
             ids: Whether the id of each memory stands below its text.
+            reasons: Whether a column says why each was found.
 
         Returns:
             The table, which a console of rich prints.
@@ -219,11 +220,12 @@ class Recall(Sequence[Hit]):
         from rich.table import Table
 
         title = escape(escape_terminal(f"{self.question}{self._setting()}"))
-        table = Table(title=title, title_justify="left", show_lines=True)
-        for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("reason", "dim")):
+        table = Table(title=title, title_justify="left", show_lines=reasons)
+        columns = [("score", "bold"), ("memory", ""), ("when", "cyan"), ("reason", "dim")][: None if reasons else -1]
+        for header, style in columns:
             table.add_column(header, style=style, min_width=_ID_WIDTH if ids and header == "memory" else None)
         for hit in self.hits:
-            cells = [escape(escape_terminal(cell)) for cell in _table_row(hit)]
+            cells = [escape(escape_terminal(cell)) for cell in _table_row(hit)[: len(columns)]]
             cells[1] += f"\n[dim]{escape(hit.memory.id)}[/dim]" if ids else ""
             table.add_row(*cells)
         table.caption = escape(escape_terminal("; ".join(self._notes()))) or None

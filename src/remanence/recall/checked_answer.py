@@ -17,7 +17,7 @@ from remanence.models.answer_check import MIN_SUCCESSOR, Judgement, claim_probab
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import MAX_LINES, default_reader
 from remanence.recall.memories_used import HasMemory
-from remanence.recall.reading import as_reader_line, closer_in_time, valid_or_told
+from remanence.recall.reader_lines import as_reader_line, closer_in_time, valid_or_told
 from remanence.recall.sentence_features import Comparison, tells_past
 from remanence.schema import UTC, Hit, Memory, format_moment
 from remanence.schema.display import html_table

@@ -1,8 +1,8 @@
 """The profile of a space: what is true now, by topic, in the words in which it was told, for the start of a prompt.
 
-1. what may be stated (`told`): facts and what people said, not what is superseded, expired or over, and no turns that
-   tell nothing
-2. a reader reads each beside the earlier ones that it is near to (`standing`) and says which have ended
+1. what may be stated (`told_memories`): facts and what people said, not what is superseded, expired or over, and no
+   turns that tell nothing
+2. a reader reads each beside the earlier ones that it is near to (`validity.ended`) and says which have ended
 3. each memory belongs to the topic whose questions it is nearest to
 4. what is left, the most important first, as far as the budget goes, in the order of the topics
 
@@ -28,9 +28,10 @@ from remanence.index.memory_cache import retry_if_erased
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import day_text, excerpt
 from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor
-from remanence.recall.standing import PairReader, Reading, ended_probability
-from remanence.recall.told import Told, ToldMemories, rounded
+from remanence.recall.told import Told, rounded
+from remanence.recall.told_memories import ToldMemories
 from remanence.recall.topics import TABLES, Topic, load_topics, resolve_topics
+from remanence.recall.validity.ended import PairReader, Reading, ended_probability
 from remanence.schema import SELF, Memory, Window
 from remanence.schema.display import html_table
 from remanence.text.framing import estimate_tokens, plain_line

@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.ports import Progress
-from remanence.recall.validity.superseded import unsuperseded_mask
+from remanence.recall.validity.current import unexpired_current_mask
 from remanence.schema import Snapshot
 from remanence.schema.display import data_frame, html_table
 from remanence.text.text import truncate
@@ -185,13 +184,6 @@ def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> boo
     with index.lock:
         first, second = index.catalog.number(memory), index.catalog.number(other)
         return first is not None and second is not None and index.links.are_linked(first, second, snapshot)
-
-
-def unexpired_current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
-    """Which of these rows have neither expired nor been superseded."""
-    mask = index.catalog.current_mask(rows, snapshot.position, snapshot.now)
-    mask[mask] = unsuperseded_mask(index, rows[mask], snapshot)
-    return mask
 
 
 def _cell(value: object) -> str:

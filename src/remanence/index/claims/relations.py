@@ -42,6 +42,7 @@ from remanence.schema import (
     window_from_micros,
     window_to_micros,
 )
+from remanence.text.claims.predicates import PAST_STATE_PREDICATES
 
 __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
@@ -243,6 +244,11 @@ class RelationIndex(Claims):
 
     def is_partly_stale(self, row: int, snapshot: Snapshot) -> bool:
         return any(self._stale_flags(row, snapshot))
+
+    def claims_only_past_states(self, row: int, snapshot: Snapshot) -> bool:
+        """Whether all claims of this row are told in the past tense of a state, as lived_in is."""
+        edges = self._view(snapshot).edges_of_row(row)
+        return bool(edges) and all(edge.rule.name in PAST_STATE_PREDICATES for edge in edges)
 
     def valid_periods(self, rows: Collection[int], snapshot: Snapshot) -> dict[int, list[ValidPeriod]]:
         """When the claims that each of these rows makes or supports hold; one that never held has no window."""

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.index import Index
-from remanence.recall.fusion import FusedRanking, RecallContext, searchable_rows
+from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.receipts import RecallRequest
+from remanence.recall.validity.current import valid_rows
 from remanence.recall.validity.other_times import (
     DEMOTION_FACTOR,
     rank_ended_lower,
@@ -62,7 +63,7 @@ def rank_by_claims(context: RecallContext, fused: FusedRanking, count: int) -> t
         return ranked, True
     allowed = context.query.allowed
     if context.include_superseded:
-        allowed = searchable_rows(context.index, request, context.snapshot, history=False)
+        allowed = allowed & valid_rows(context.index, request, context.snapshot, history=False)
         ranked = ranked.where(allowed[ranked.rows])
     if parsed.focus == "now":
         ranked = _drop_expired_sources(context, ranked, 2 * count)

@@ -15,7 +15,7 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.index.times import Times
-from remanence.recall.fusion import FusedRanking, RecallContext
+from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.question import TimeRelation
 from remanence.recall.validity.superseded import MAX_CLAIM_TEXT_LENGTH
 from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Snapshot, Window, micros, window_to_micros

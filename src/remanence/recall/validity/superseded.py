@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from remanence.index.claims.claim_view import RowDisagreement
 from remanence.index.index import Index
+from remanence.index.journal import ExtractionRecord
 from remanence.schema import RULES, Disagreement, DisagreementKind, Memory, Snapshot
 
 MAX_CLAIM_TEXT_LENGTH = 240
@@ -104,6 +105,14 @@ def _fact_rows(index: Index, row: int, snapshot: Snapshot) -> list[int]:
         if catalog.ids[fact] not in by_rules
     ]
     return [fact_row for fact_row in rows if fact_row is not None]
+
+
+def extractions_of(index: Index, row: int) -> list[tuple[str, ExtractionRecord]]:
+    """The texts in which a row was found, each with what found it there."""
+    memory, ids = index.catalog.memory_of(row), index.catalog.ids
+    sources = [ids[number] for number in index.links.all_linked(memory, "derived_from", "out")]
+    records = [(source, record) for source in sources for record in index.journal.extractions.get(source, ())]
+    return [(source, record) for source, record in records if ids[memory] in record.facts]
 
 
 def pairs_that_disagree(

@@ -22,9 +22,10 @@ from remanence.index.index import Index
 from remanence.index.journal import MemoryUsage
 from remanence.index.memory_cache import RowErased
 from remanence.ports import Progress
+from remanence.recall.validity.current import unexpired_current_mask
 from remanence.schema import MEMORY_KINDS, PROCEDURE, Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.text.text import pluralize
-from remanence.upkeep.plans import ResultTable, TableResult, batches, unexpired_current_mask
+from remanence.upkeep.plans import ResultTable, TableResult, batches
 
 if TYPE_CHECKING:
     from remanence.upkeep.settings import UpkeepSettings

@@ -352,7 +352,7 @@ def find_clusters(
     seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
     clusters: list[Cluster] = []
     near = find_pairs(vectors, similarity, MAX_NEIGHBOURS, seed_indices, progress)
-    for group in _connected_components(near, max_size):
+    for group in _joined_groups(near, max_size):
         members, similar = tuple(items[at] for at in group), cohesion(vectors, group)
         ids = "|".join(sorted(item.memory.id for item in members))
         cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
@@ -375,7 +375,7 @@ def _may_be_merged(index: Index, memory: Memory) -> bool:
     return memory.turn is None and memory.id not in index.journal.extractions and not split_passages(memory.text)
 
 
-def _connected_components(pairs: Pairs, max_size: int) -> list[list[int]]:
+def _joined_groups(pairs: Pairs, max_size: int) -> list[list[int]]:
     """Groups of indices joined by pairs in the order given; none larger than `max_size`."""
     group_of: dict[int, list[int]] = {}
     for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):

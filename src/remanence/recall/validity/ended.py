@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from remanence.recall.reading import as_reader_line, check_reading
+from remanence.recall.reader_lines import as_reader_line, check_reading
 from remanence.recall.told import Key, Told, log_odds
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _odds(features: Mapping[str, float]) -> float:
 
 
 _LASTING_ODDS: WeakKeyDictionary[Told, float] = WeakKeyDictionary()
-WEIGHTS = Path(__file__).parents[1] / "models" / "ended_weights.tsv"
+WEIGHTS = Path(__file__).parents[2] / "models" / "ended_weights.tsv"
 
 
 @cache
