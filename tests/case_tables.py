@@ -43,6 +43,11 @@ def cases(table: str) -> Callable[[Test], Test]:
     return parametrized
 
 
+def texts(table: str, section: str) -> list[str]:
+    """The first column of a section."""
+    return [values[0] for values in read_tables(FOLDER / f"{table}.txt")[section].rows.values()]
+
+
 @lru_cache
 def read_tables(path: Path) -> dict[str, CaseTable]:
     """The sections of a file by their names.

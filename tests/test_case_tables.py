@@ -40,9 +40,12 @@ def test_a_malformed_line_is_refused_with_its_file_and_number(tmp_path: Path, li
         read_tables(table)
 
 
-def test_each_section_has_cases_and_its_test() -> None:
-    """The table is named after the file of the test, so that one is found from the other."""
+def test_each_section_has_cases_and_is_used() -> None:
+    """By the test whose file the table is named after, so that one is found from the other."""
     for table in FOLDER.iterdir():
         [file] = FOLDER.parent.rglob(f"test_{table.stem}.py")
-        tests = re.findall(rf'@cases\("{table.stem}"\)\n(?:.*\n)*?(?:async )?def (\w+)', file.read_text("utf-8"))
-        assert [name for name, found in read_tables(table).items() if found.rows] == tests
+        source = file.read_text("utf-8")
+        for name, found in read_tables(table).items():
+            assert found.rows
+            is_test = re.search(rf'@cases\("{table.stem}"\)\n(?:.*\n)*?(?:async )?def {name}\(', source)
+            assert is_test or f'"{name}"' in source, name

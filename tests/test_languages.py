@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 
 import remanence
 from case_tables import cases
+from new_interpreter import run_program
 from remanence.testing import HashingEmbedder
 from remanence.text.lexicon.languages import language_of, tokens_by_language
 from remanence.text.text import function_words, split_words, tokens
@@ -124,9 +123,8 @@ def test_words_of_other_scripts(text: str, expected: list[str]) -> None:
 
 def test_help_is_quick_and_loads_no_tables() -> None:
     """What tells languages is read with the first text, not before."""
-    code = (
+    printed = run_program(
         "import sys, remanence.cli, remanence.text.lexicon.languages as languages;"
         "print(languages._known_words.cache_info().currsize, 'numpy' in sys.modules, 'dateparser' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "0 False False\n"
+    assert printed == "0 False False\n"

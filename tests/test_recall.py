@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +18,7 @@ from rich.console import Console
 
 import remanence
 from case_tables import cases
+from new_interpreter import run_program
 from remanence import Recall, Space
 from remanence.events import Remembered
 from remanence.index.graph.graph_walk import ChainGraph, WalkScores
@@ -401,15 +399,8 @@ for reader in (None, "small"):
 @pytest.mark.slow
 def test_ties_are_broken_the_same_way_in_every_process(home: Path) -> None:
     """Whatever seed the hashes of a process have: without a reader, first come, first served; and with one."""
-    without_variable = {name: value for name, value in os.environ.items() if name != "REMANENCE_READER"}
     runs = [
-        subprocess.run(
-            [sys.executable, "-c", TWINS, str(home)],
-            env={**without_variable, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
+        run_program(TWINS, home, environment={"REMANENCE_READER": None, "PYTHONHASHSEED": seed}).splitlines()
         for seed in ("1", "2")
     ]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import textwrap
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -1060,40 +1058,3 @@ def test_names_of_two_are_not_joined(texts: list[str], different: tuple[str, str
             space.remember(text)
         first, second = (space.entities.resolve(name) for name in different)
     assert first is None or second is None or first.id != second.id
-
-
-# Hostile text
-
-FRAGMENTS = (
-    *("I ", "my sister ", "Ana ", "Ana Silva ", "Dr. Ana ", "the user ", "she ", "we ", "The CEO of ", "`", '"', "'s "),
-    *("lives in ", "moved from ", "left ", "is a ", "likes ", "works at ", "said ", "is the ", "whom everyone calls "),
-    *("Porto", "IBM", "tea and ", "of ", "the ", "in 2019 ", "last May ", "on 3 May ", "at 5 pm ", "a@b.c ", "www."),
-    *(". ", ", ", "; ", "? ", " and ", "\n", " ", "(", ")", "**", "- ", "# ", "@", "1", "さん", "🎉 ", "É", "x"),
-)
-
-
-def hostile_texts(count: int, length: int) -> list[str]:
-    """Texts that repeat a few ordinary fragments, always the same ones."""
-    chosen = random.Random(7)
-    units = ["".join(chosen.choices(FRAGMENTS, k=chosen.randint(1, 6))) for _ in range(count)]
-    return [(unit * (length // len(unit) + 1))[:length] for unit in units]
-
-
-def seconds_to_remember(said: object) -> float:
-    """The time of the processor, which other processes do not change."""
-    with remanence.open(None, embedder=HashingEmbedder(), reader=None, worker=False) as space:
-        space.add("Ana works at Bosch.")
-        began = time.process_time()
-        space.remember(said)
-        return time.process_time() - began
-
-
-@pytest.mark.parametrize("as_turn", [True, False])
-def test_no_repeated_text_takes_long_to_remember(as_turn: bool) -> None:
-    """60,000 characters take less than 1.5 s: in quadratic time they would take ten times as long and more."""
-    slow: list[str] = []
-    for text in hostile_texts(6, 60_000):
-        seconds = seconds_to_remember([{"role": "user", "content": text}] if as_turn else text)
-        if seconds >= 1.5:
-            slow.append(f"{text[:60]!r}: {seconds:.2f} s")
-    assert not slow

@@ -29,7 +29,8 @@ from remanence.schema import (
     window_to_micros,
 )
 
-_KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)  # columns
+_KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)
+"""The columns of a link."""
 _SUPERSEDES, _DERIVED_FROM = LINK_KINDS.index("supersedes"), LINK_KINDS.index("derived_from")
 
 

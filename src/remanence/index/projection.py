@@ -51,11 +51,11 @@ OpenStore = Callable[[int], "VectorStore"]
 
 FORMAT = "22"
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
-"""The index file is written again after this many new entries, or a twentieth of those in the file if that is more. A
+"""New entries after which the index file is written again, or a twentieth of those in the file if that is more. A
 process that is killed leaves no more than that to be applied again."""
 _UNSAVED = 32
-"""How many entries the index file may lack when a space is closed. Applying them takes less time than writing the file;
-a space with fewer entries has none."""
+"""Entries that the index file may lack when a space is closed. Applying them takes less time than writing the file; a
+space with fewer entries has none."""
 _MAX_REBUILT_AT_ONCE = 1_000
 """Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
 _EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500

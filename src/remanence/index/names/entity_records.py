@@ -22,6 +22,7 @@ from remanence.schema import OPEN_END, OPEN_START, Window, window_from_micros, w
 from remanence.text.text import normalize_name
 
 NAME_OWNER, DISPLAY_NAME, ENTITY_KIND, PART_OF = range(4)
+"""What a span of a name or an entity says, as stored."""
 
 
 class PositionSpan(NamedTuple):

@@ -17,11 +17,11 @@ from remanence.text.lexicon.word_lists import is_common_word
 from remanence.text.text import normalize_name, split_words
 
 _LONGEST_NAME = 4
-"""How many words of a text are looked up as one name."""
+"""Words of a text, at most, that are looked up as one name."""
 _MIN_PART = 3
-"""The minimum length of a word that matches a longer name."""
+"""Letters of the shortest word that matches a longer name. Chosen by hand."""
 _MAX_SHARING = 2
-"""How many names may have a word that stands for them."""
+"""Names that have a word, at most, for the word to stand for them. Chosen by hand."""
 
 
 class Names(SavedPart):

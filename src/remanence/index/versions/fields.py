@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NONE = -1
+"""Stands for the number of a source, a speaker or a conversation where there is none."""
 _MIN_TELLING = 0.2
-"""A chat turn that tells something with a lower probability, by its words, is left out of prompts. In ../shared/chats,
-one telling turn in two hundred is lower, and half of the others."""
+"""The probability, by its words, that a chat turn tells something, below which it is left out of prompts. Fitted on
+../shared/chats: one telling turn in two hundred is lower, and half of the others."""
 _LONG_VALUE = -1
+"""Stands for the number of a value that is not in the index, because it is long."""
 _MAX_VALUE_LENGTH = 200
-"""Metadata values that are longer as JSON are read from the ledger when a filter names their field."""
+"""Characters of a metadata value, as JSON, that is in the index. A longer one is read from the ledger when a filter
+names its field."""
 
 ReadMetadata = Callable[[Sequence[int]], Sequence[Mapping[str, Any]]]
 """Returns the metadata of these rows, from the ledger."""
