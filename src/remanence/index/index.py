@@ -233,7 +233,7 @@ def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memo
 T = TypeVar("T")
 
 _MAX_RESULTS = 8
-"""How many results are kept of one index: a few views and limits."""
+"""Results that are kept of one index: those of a few views and limits."""
 
 
 @dataclass(eq=False)

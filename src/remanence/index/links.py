@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from remanence.events import Erased, Invalidated, Linked
 from remanence.index.arrays import ENDINGS, GRAPH, GROWING, JSON, TUPLES, Adjacency, Column, EdgeEnds, SavedPart
+from remanence.index.batch import Batch
 from remanence.index.numbers import MemoryNumber
 from remanence.index.versions.catalog import Catalog
 from remanence.schema import (
@@ -28,7 +29,8 @@ from remanence.schema import (
     window_to_micros,
 )
 
-_KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)  # columns
+_KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)
+"""The columns of a link."""
 _SUPERSEDES, _DERIVED_FROM = LINK_KINDS.index("supersedes"), LINK_KINDS.index("derived_from")
 
 
@@ -206,7 +208,10 @@ class Links(SavedPart):
 
     # Applying entries
 
-    def apply_entry(self, entry: Entry) -> None:
+    def apply(self, batch: Batch) -> None:
+        entry = batch.entry
+        if entry is None:
+            return
         event = entry.event
         if isinstance(event, Linked):
             source, target = self._catalog.number(event.source), self._catalog.number(event.target)

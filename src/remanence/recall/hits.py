@@ -25,11 +25,11 @@ from remanence.text.text import last_words, strip_accents, tokens
 _WORD = re.compile(r"\w+")
 _QUOTED_WORD = re.compile(r"(?<!\w)'(\w+)'")
 _STEM_BEGINNING = 3
-"""Letters that a word and its stem have in common, at most."""
+"""Letters that a word and its stem have in common at the beginning, at most."""
 _ROUNDING = 1e-9
 """By how much a score may differ from the sum of its reasons."""
 _SMALL_MOVE = 0.01
-"""A smaller difference only breaks ties, and is not listed as a reason."""
+"""The difference of scores below which a move only breaks ties, and is not listed as a reason."""
 _MOVED_UP = "from the time asked about"
 _MOVED_DOWN = "ranked after what fits the time"
 
@@ -150,7 +150,7 @@ def _words_beginning(text: str, beginning: str) -> Iterator[str]:
 
 
 _MAX_WORDS = 30
-"""How many words of the turn before are given, the last ones."""
+"""Words of the turn before that are given, the last ones."""
 
 
 def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from remanence.schema import Memory
 
 _MIN_TELLING = 0.0
-"""A turn is stated only if the log odds that it tells something, by its words, and that it is of some importance, by
-its vector, are together at least this."""
+"""The least sum of the log odds that a turn tells something, by its words, and that it is of some importance, by its
+vector, for it to be stated: more probable than not."""
 _STEPS = 1_000
-"""Parts of a vector are rounded to so many steps, so that products are whole numbers, exact in whatever order they
-are summed: the same memories have the same nearest ones in any space and on any machine."""
+"""Steps to which parts of a vector are rounded, so that products are whole numbers, exact in whatever order they are
+summed: the same memories have the same nearest ones in any space and on any machine."""
 
 
 Key: TypeAlias = "tuple[str, datetime, str]"

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from remanence.schema import Memory
 
 _MAX_MEMORIES = 4_000
-"""How many memories are looked at, the latest ones."""
+"""Memories that are looked at for a profile, the latest ones. It limits the work."""
 _MAX_CACHED = 20_000
-"""How many memories are kept with what was judged of them."""
+"""Memories that are kept with what was judged of them."""
 _MAX_FACT_LENGTH = 1_000
-"""Longer texts that are no chat turns are documents."""
+"""Characters of the longest text that may be a fact; a longer one that is no chat turn is a document."""
 
 
 class LatestTold(NamedTuple):

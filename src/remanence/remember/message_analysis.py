@@ -17,7 +17,8 @@ from remanence.text.lexicon.word_lists import compile_pattern
 from remanence.text.named_entities.name_rules import find_names, find_question_names
 from remanence.text.rule_extractor import RuleExtractor
 
-_MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
+_MAX_LENGTH = 4_000
+"""Characters of a message that are read: the purpose of a long one shows early."""
 _EARLIER_CONVERSATION = compile_pattern("message_earlier_conversation", re.IGNORECASE)
 _GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
 _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
@@ -25,13 +26,14 @@ _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 _PUBLIC_KINDS = frozenset({"place", "product", "code", "url"})
 """The kinds of names that a question of general knowledge often has."""
 _MIN_TELLING = 0.5
-"""From this probability on, by its words, a message tells something to remember."""
+"""The probability, by its words, from which on a message tells something to remember: more probable than not."""
 _CERTAIN = 0.95
-"""The confidence in a message that makes a claim, as a plain statement does."""
+"""The confidence, from 0 to 1, in a message that makes a claim, as a plain statement does. Chosen by hand."""
 NOTHING_TOLD = "it asks, requests or chats, and tells nothing that lasts"
 ONLY_GREETING = "it is blank or only a greeting"
 _MIN_NEED = 0.4
-"""The least probability at which a recall is advised. A missing recall costs more than a useless one."""
+"""The least probability at which a recall is advised. A missing recall costs more than a useless one. Chosen by
+hand."""
 
 
 @dataclass(frozen=True, slots=True)

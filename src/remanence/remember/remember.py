@@ -55,10 +55,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BATCH = 200  # turns that are read and written at once
+BATCH = 200
+"""Turns that are read and written at once."""
 _LINK_OF: dict[str, LinkKind] = {"confirms": "supports", "extends": "extends"}
 _TURNS_BEFORE = 4
-"""How many turns before those that are read a language model is shown, to understand them by."""
+"""Turns before those that are read which a language model is shown, to understand them by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,9 +393,9 @@ def _replacement_window(new: PreparedVersion, old: Memory) -> Window:
 
 
 MAX_KNOWN = 30
-"""How many known facts a model is shown with a conversation."""
+"""Known facts that a model is shown with a conversation, at most."""
 _MAX_OF_TURN = 6
-"""How many of them are there for one turn."""
+"""Known facts that a model is shown for one turn, at most."""
 _RANKED = 4 * _MAX_OF_TURN
 """How many rows are looked at for one turn: most are turns, which are not shown."""
 _UNREAD: tuple[JobStatus, ...] = ("queued", "waiting", "given up", "cancelled")

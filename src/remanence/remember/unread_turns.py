@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 VERBATIM = "verbatim"
 """The extractor of a source that is kept as it was said, in place of an earlier extraction."""
 _PAUSE = timedelta(seconds=30)
-"""A chat that has grown is read this long after its last turn, so that the reply to that is read with it."""
+"""How long after its last turn a chat that has grown is read, so that the reply to that is read with it."""
 
 
 def unread_turns(index: Index, conversation: str) -> list[str]:

@@ -38,28 +38,31 @@ for which a function of role and text returns True; None for no turn."""
 KEEPS = ("all", "user", "facts")
 
 MAX_MESSAGE_LENGTH = 10_000
-"""How many characters of a message are searched for. A longer text is taken to be a document."""
+"""Characters of a message that are searched for. A longer text is taken to be a document."""
 WINDOW_PART = 4
-"""Recalled memories take at most this part of the window: a quarter."""
+"""Recalled memories take at most one part of the window in this many: a quarter."""
 _SPARE_HITS = 6
-"""How many more hits are recalled than wanted, as some are repetitions."""
+"""Hits that are recalled besides those wanted, as some are repetitions."""
 _NO_NEED = 0.02
-"""Nothing is recalled for a message that needs memory with a lower probability."""
+"""The probability that a message needs memory below which nothing is recalled. Chosen by hand."""
 _LITTLE_NEED = 0.08
-"""For a message that needs memory with a lower probability, only hits with a word of it are quoted."""
+"""The probability that a message needs memory below which only hits with a word of it are quoted. Chosen by hand."""
 _NEED_WITHOUT_READER = 0.2
-"""In a space without a reader, hits are quoted for a message that needs memory at least so much."""
+"""The probability that a message needs memory from which on hits are quoted in a space without a reader. Chosen by
+hand."""
 _NEED_WITHOUT_ANSWER = 0.3
-"""For a message that needs memory at least so much, the first hit on its matter is quoted if no hit seems to help."""
+"""The probability that a message needs memory from which on the first hit on its matter is quoted if no hit seems to
+help. Chosen by hand."""
 _NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the probability that the message needs memory, and the reader's log
 odds that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
 _MIN_HELP = 0.15
-"""A hit is left out if the probability that it helps is lower."""
+"""The probability that a hit helps below which it is left out. Chosen by hand."""
 _MAX_NEED = 0.95
-"""The maximum of the probability that a message needs memory."""
+"""The maximum of the probability that a message needs memory: its log odds would outweigh the reader. Chosen by
+hand."""
 _MIN_SHARE_OF_BEST = 0.03
-"""A hit is left out if it answers with less than this share of the probability of the best hit."""
+"""The share of the probability that the best hit answers below which another hit is left out. Chosen by hand."""
 
 
 class SupportsRecall(Protocol):

@@ -43,7 +43,7 @@ _DETAIL_COLUMNS = (
     *("relations", "links_out", "links_in"),
 )
 MAX_PAGE_SIZE = 1_000
-"""Memories of one page."""
+"""Memories of one page, at most."""
 _CURRENT, _SUPERSEDED, _EXPIRED, _ARCHIVED, _FORGOTTEN, _QUARANTINED, _ERASED = range(len(STATUSES))
 
 

@@ -34,6 +34,7 @@ from remanence.index.arrays import (
     pack,
     unpack,
 )
+from remanence.index.batch import Batch
 from remanence.index.claims.predicates import Predicates, normalize_predicate, states_after_event
 from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber
@@ -264,9 +265,11 @@ class Claims(SavedPart):
 
     # Applying entries
 
-    def apply(self, versions: Iterable[Remembered | None]) -> None:
-        """Add the claims of these versions, which are the next rows."""
-        for row, version in enumerate(versions, len(self._claims_of_row)):
+    def apply(self, batch: Batch) -> None:
+        """Add the claims of versions, or what an entry of another kind says of a claim."""
+        if batch.entry is not None:
+            self._apply_event(batch.entry)
+        for row, version in enumerate(batch.versions, batch.first):
             first_claim = len(self)
             if version is not None:
                 previous = self._claims_of_previous_version(row)
@@ -275,7 +278,7 @@ class Claims(SavedPart):
                 self._end_revised(row, version, previous, range(first_claim, len(self)))
             self._claims_of_row.append((first_claim, len(self) - first_claim))
 
-    def apply_entry(self, entry: Entry) -> None:
+    def _apply_event(self, entry: Entry) -> None:
         event = entry.event
         if isinstance(event, Related):
             number = len(self._assertion_ids)

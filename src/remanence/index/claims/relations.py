@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from remanence.events import Declared, Related
+from remanence.index.batch import Batch
 from remanence.index.claims.claim_view import (
     ClaimView,
     Direction,
@@ -31,7 +32,6 @@ from remanence.schema import (
     OPEN_START,
     UTC,
     DisagreementKind,
-    Entry,
     RelatedName,
     Relation,
     Snapshot,
@@ -279,11 +279,11 @@ class RelationIndex(Claims):
 
     # Applying entries
 
-    def apply_entry(self, entry: Entry) -> None:
-        if isinstance(entry.event, Declared):
-            self._predicates.apply_entry(entry, entry.event)
+    def apply(self, batch: Batch) -> None:
+        if batch.entry is not None and isinstance(batch.entry.event, Declared):
+            self._predicates.declare(batch.entry.event, batch.entry.position)
         else:
-            super().apply_entry(entry)
+            super().apply(batch)
 
     # Helpers
 

@@ -88,12 +88,14 @@ class NameVectors:
 
 
 SPEAKER, SUBJECT, MENTION = range(3)
+"""How a memory has a name, as stored: its speaker, what it is about, or only mentioned."""
 SESSION_GAP = 6 * 3600 * 1_000_000
-"""Turns of one conversation further apart than this (microseconds) belong to different sessions."""
+"""Microseconds between two turns of one conversation from which on they belong to different sessions: six hours. Chosen
+by hand."""
 _SHORT_TEXT = 450
-"""The length in characters from which on the neighbours of a turn score less."""
+"""Characters of a turn from which on its neighbours score less, in proportion. Chosen by hand."""
 _HUB = 1_024
-"""An entity that this many rows mention is a hub: it is not followed."""
+"""Memories that mention an entity from which on it is a hub, which is not followed. It limits the work."""
 _NEVER = np.iinfo(np.int32).max
 
 EarlierVersion = Callable[[int], "int | None"]

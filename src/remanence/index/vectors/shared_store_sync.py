@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MAX_WHILE_OTHERS_WAIT = 5_000
-"""How many points are written to a shared store at most while callers wait. More are written in the background."""
+"""Points that are written to a shared store at most while callers wait. More are written in the background."""
 AUDIT_SECONDS = 60.0
-"""How often it is counted whether a shared store still has all points of a space that is in use."""
+"""Seconds between two counts whether a shared store still has all points of a space that is in use."""
 _INCOMPLETE = "the vector server lacks vectors of this space, which are being written again"
 
 

@@ -26,16 +26,18 @@ log = logging.getLogger(__name__)
 PASSAGE_BITS = 12
 """Bits of a point's number that are the number of the passage in its memory."""
 MAX_PASSAGES = 1 << PASSAGE_BITS
+"""Passages of one memory that have a number each."""
 BATCH = 4_096
 """Points that are written at a time."""
 _MIN_RETRY_SECONDS = 1.0
 """Seconds until a store that failed is asked again, at least; after a slow failure ten times as long as that took."""
 _FAST_FAILURE = 0.5
-"""A server that fails within this many seconds may be asked again by a caller; a slower one only in the background."""
+"""Seconds within which a server fails that may be asked again by a caller; a slower one is only asked in the
+background."""
 _PROBES = 3
-"""How many random vectors each one is compared with. With one, about two of a hundred changed ones are not noticed."""
+"""Random vectors with which each one is compared. With one, about two of a hundred changed ones are not noticed."""
 _TOLERANCE = 2e-3
-"""By how much a product of unit vectors, one of them in half precision, may differ."""
+"""By how much a product of unit vectors may differ, if one of them is in half precision."""
 
 
 class PointTable:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from remanence.ports.vector_ports import LoadVectors
 
 _MAX_FILTERED_ROWS = 4_000
-"""Up to so many rows a store is told which points to search; of more, it searches all, and the others are left out
+"""Rows up to which a store is told which points to search. Of more, it searches all, and the others are left out
 after."""
 _LENGTH_TOLERANCE = 0.01
 """By how much the length of a vector may differ from 1."""

@@ -16,13 +16,15 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.events import Forgotten, Quarantined, Released, Remembered
+from remanence.events import Forgotten, Quarantined, Released
 from remanence.index.arrays import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
+from remanence.index.batch import Batch
 from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.versions.version_columns import HiddenMemories, RowAttributes, VersionDigests, VersionTimes
 from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window
 
 _NO_TEXT = -1
+"""Stands for the checksum of a text where a version has none, as it was forgotten."""
 MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased", "quarantined", "released")
 """The kinds of entries that change which memories are visible."""
 
@@ -77,59 +79,15 @@ class Catalog(SavedPart):
     def ids(self) -> list[str]:
         return self._numbers.values
 
-    def apply_versions(self, entries: Sequence[Entry]) -> None:
-        """Apply entries of kind "remembered", in order, all after `position`: each adds a row."""
-        if not entries:
+    def apply(self, batch: Batch) -> None:
+        """Add a row for each version, or show or hide what an entry of another kind is about. A batch at or below
+        `position` is ignored."""
+        if batch.entries[-1].position <= self.position:
             return
-        self.position = self._last_change = entries[-1].position
-        self._last_mask = self._active = None
-        first_row = len(self)
-        memories = [self._numbers.intern(entry.subject) for entry in entries]
-        versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
-        # Column by column: adding the values row by row takes as long as all the rest.
-        self.memory_numbers.extend(memories)
-        self._earlier.fill(len(entries), -1)
-        self._opened.extend([entry.position for entry in entries])
-        self._revised.fill(len(entries), OPEN_END)
-        self._text_row.extend(range(first_row, first_row + len(entries)))
-        self._texts.extend([_NO_TEXT if remembered is None else _checksum(remembered.text) for remembered in versions])
-        self.times.apply(entries, versions)
-        self.attributes.apply(first_row, versions)
-        self._digests.apply(memories, versions)
-        known = len(self._last_row)
-        first_rows: list[int] = []  # of memories that are new
-        later_rows: list[tuple[int, int]] = []
-        for row, memory in enumerate(memories, first_row):
-            if memory == known + len(first_rows):
-                first_rows.append(row)
-            else:
-                later_rows.append((memory, row))
-        self._last_row.extend(first_rows)
-        for memory, row in later_rows:
-            self._replace_last_row(memory, row)
-
-    def apply_entry(self, entry: Entry) -> None:
-        """Apply an entry of another kind. One at or below `position` is ignored."""
-        if entry.position <= self.position:
-            return
-        self.position = entry.position
-        if entry.kind in MEMORY_ENTRY_KINDS:
-            self._last_change, self._last_mask, self._active = entry.position, None, None
-        if isinstance(entry.event, Quarantined | Released):
-            self._quarantine_or_release(entry.event, entry.position)
-            return
-        memory = self._numbers.number(entry.subject)
-        if memory is None:
-            return
-        if entry.kind == "forgotten":
-            event = entry.event if isinstance(entry.event, Forgotten) else None
-            self.hidden.hide(memory, entry.position, archived=event is not None and event.archived)
-            if event is not None and event.why is not None:
-                self.hidden.add_reason(memory, entry.position)
-        elif entry.kind == "restored":
-            self.hidden.show(memory, entry.position)
-        elif entry.kind == "erased":
-            self.hidden.erase(memory, entry.position)
+        if batch.entry is None:
+            self._add_versions(batch)
+        else:
+            self._apply_event(batch.entry)
 
     # Memories and rows
 
@@ -313,6 +271,53 @@ class Catalog(SavedPart):
         return np.isin(self._texts.values, [_checksum(text) for text in texts])
 
     # Helpers
+
+    def _add_versions(self, batch: Batch) -> None:
+        entries, versions = batch.entries, batch.versions
+        self.position = self._last_change = entries[-1].position
+        self._last_mask = self._active = None
+        memories = [self._numbers.intern(entry.subject) for entry in entries]
+        # Column by column: adding the values row by row takes as long as all the rest.
+        self.memory_numbers.extend(memories)
+        self._earlier.fill(len(entries), -1)
+        self._opened.extend([entry.position for entry in entries])
+        self._revised.fill(len(entries), OPEN_END)
+        self._text_row.extend(range(batch.first, batch.first + len(entries)))
+        self._texts.extend([_NO_TEXT if remembered is None else _checksum(remembered.text) for remembered in versions])
+        self.times.apply(batch)
+        self.attributes.apply(batch)
+        self._digests.apply(batch, memories)
+        known = len(self._last_row)
+        first_rows: list[int] = []  # of memories that are new
+        later_rows: list[tuple[int, int]] = []
+        for row, memory in enumerate(memories, batch.first):
+            if memory == known + len(first_rows):
+                first_rows.append(row)
+            else:
+                later_rows.append((memory, row))
+        self._last_row.extend(first_rows)
+        for memory, row in later_rows:
+            self._replace_last_row(memory, row)
+
+    def _apply_event(self, entry: Entry) -> None:
+        self.position = entry.position
+        if entry.kind in MEMORY_ENTRY_KINDS:
+            self._last_change, self._last_mask, self._active = entry.position, None, None
+        if isinstance(entry.event, Quarantined | Released):
+            self._quarantine_or_release(entry.event, entry.position)
+            return
+        memory = self._numbers.number(entry.subject)
+        if memory is None:
+            return
+        if entry.kind == "forgotten":
+            event = entry.event if isinstance(entry.event, Forgotten) else None
+            self.hidden.hide(memory, entry.position, archived=event is not None and event.archived)
+            if event is not None and event.why is not None:
+                self.hidden.add_reason(memory, entry.position)
+        elif entry.kind == "restored":
+            self.hidden.show(memory, entry.position)
+        elif entry.kind == "erased":
+            self.hidden.erase(memory, entry.position)
 
     def _replace_last_row(self, memory: int, row: int) -> None:
         position = int(self._opened.values[row])

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.events import Remembered
 from remanence.index.arrays import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
+from remanence.index.batch import Batch
 from remanence.index.versions.catalog import Catalog
 from remanence.models.message_words import tells_probability
 from remanence.schema import DOCUMENT_FIELD, Turn
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NONE = -1
+"""Stands for the number of a source, a speaker or a conversation where there is none."""
 _MIN_TELLING = 0.2
-"""A chat turn that tells something with a lower probability, by its words, is left out of prompts. In ../shared/chats,
-one telling turn in two hundred is lower, and half of the others."""
+"""The probability, by its words, that a chat turn tells something, below which it is left out of prompts. Fitted on
+../shared/chats: one telling turn in two hundred is lower, and half of the others."""
 _LONG_VALUE = -1
+"""Stands for the number of a value that is not in the index, because it is long."""
 _MAX_VALUE_LENGTH = 200
-"""Metadata values that are longer as JSON are read from the ledger when a filter names their field."""
+"""Characters of a metadata value, as JSON, that is in the index. A longer one is read from the ledger when a filter
+names its field."""
 
 ReadMetadata = Callable[[Sequence[int]], Sequence[Mapping[str, Any]]]
 """Returns the metadata of these rows, from the ledger."""
@@ -66,8 +69,9 @@ class RowFields(SavedPart):
         self._parsed: dict[int, Any] = {}  # those of them that a filter was asked about
         self._metadata = Column(np.int32, width=3)  # row, field, value
 
-    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Add rows from `first` on. The catalog has them already."""
+    def apply(self, batch: Batch) -> None:
+        """Add a row for each version. The catalog has them already."""
+        first, versions = batch.first, batch.versions
         sources, speakers = self._source_names, self._speaker_names
         source: list[int] = []
         speaker: list[int] = []

@@ -25,9 +25,11 @@ from remanence.index.arrays import (
     split_bytes,
     unpack,
 )
-from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, from_micros, micros, window_to_micros
+from remanence.index.batch import Batch
+from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Window, from_micros, micros, window_to_micros
 
 _DIGEST_SIZE = 12
+"""Bytes of a digest of an identity or of a text."""
 _NO_DIGEST = bytes(_DIGEST_SIZE)
 _HEXADECIMAL = frozenset("0123456789abcdef")
 
@@ -48,8 +50,9 @@ class VersionTimes(SavedPart):
         super().load(arrays)
         self._first_expiry = int(self._expires.values.min(initial=OPEN_END))
 
-    def apply(self, entries: Sequence[Entry], versions: Sequence[Remembered | None]) -> None:
+    def apply(self, batch: Batch) -> None:
         """Add a row for each version."""
+        versions = batch.versions
         # Only `erase` removes the text of an entry, and it hides the memory in every view.
         windows = [
             (OPEN_START, OPEN_END) if remembered is None else window_to_micros(remembered.valid)
@@ -62,7 +65,7 @@ class VersionTimes(SavedPart):
         ends = [OPEN_END if expiry is None else micros(expiry) for expiry in expiries]
         self._first_expiry = min(self._first_expiry, *ends)
         self._expires.extend(ends)
-        recorded = [micros(entry.at) for entry in entries]
+        recorded = [micros(entry.at) for entry in batch.entries]
         self.recorded.extend(recorded)
         self.told.extend([_told_at(version, at) for version, at in zip(versions, recorded, strict=True)])
         self.said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
@@ -148,13 +151,14 @@ class RowAttributes(SavedPart):
         self.importance, self.strength, self.trust = Column(np.float32), Column(np.float32), Column(np.float32)
         self._tags: dict[str, Column] = {}  # by tag: its rows
 
-    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Add a row for each version, from `first` on."""
+    def apply(self, batch: Batch) -> None:
+        """Add a row for each version."""
+        versions = batch.versions
         self.importance.extend([0.0 if remembered is None else remembered.importance for remembered in versions])
         self.strength.extend([1.0 if remembered is None else remembered.strength for remembered in versions])
         self.trust.extend([1.0 if remembered is None else remembered.trust for remembered in versions])
         self.kinds.extend([0 if remembered is None else MEMORY_KINDS.index(remembered.kind) for remembered in versions])
-        for row, version in enumerate(versions, first):
+        for row, version in enumerate(versions, batch.first):
             for tag in () if version is None else version.tags:
                 if tag not in self._tags:
                     self._tags[tag] = Column(np.int64)
@@ -204,8 +208,9 @@ class VersionDigests(SavedPart):
         """Find memories by the loaded digests. `memories` has the memory of each row."""
         self._unread_memories = memories  # only writers need them
 
-    def apply(self, memories: Sequence[int], versions: Sequence[Remembered | None]) -> None:
+    def apply(self, batch: Batch, memories: Sequence[int]) -> None:
         """Add a row for each version, with the number of its memory."""
+        versions = batch.versions
         identities = [
             _NO_DIGEST if remembered is None else _digest_bytes(remembered.identity) for remembered in versions
         ]

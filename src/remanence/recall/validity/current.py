@@ -26,10 +26,10 @@ from remanence.recall.validity.superseded import (
 from remanence.schema import MICROS_PER_DAY, PLAN_TAG, RULES, Hit, Memory, Snapshot, micros
 
 _ENDED_FACTOR = 0.95
-"""The factor for states that have ended: enough to order near ties."""
+"""The factor for the scores of states that have ended: enough to order near ties. Chosen by hand."""
 _FUTURE_TURN_FACTOR = 0.8
-"""The factor for chat turns dated more than a day after the question. It is not zero, so that a turn with a wrong date
-is still found."""
+"""The factor for the scores of chat turns dated more than a day after the question. It is not zero, so that a turn with
+a wrong date is still found. Fitted on LongMemEval."""
 
 
 def valid_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *, history: bool) -> NDArray[np.bool_]:

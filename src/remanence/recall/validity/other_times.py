@@ -22,15 +22,15 @@ from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Snapshot, W
 from remanence.text.text import normalize_name, tokens
 
 DEMOTION_FACTOR = 0.999
-"""The factor for the score of a row that is put right after another."""
+"""The factor for the score of a row that is put right after another: the least change that orders them."""
 _EXAMINED_ROWS = 64
-"""How many rows are examined for statements that were valid then."""
+"""Rows that are examined for statements that were valid then, the best. It limits the work."""
 _COMPETING_ROWS = 32
-"""How many rows are compared with these statements."""
+"""Rows that are compared with the statements that were valid then, the best. It limits the work."""
 _ENDED_FACTOR = 0.8
-"""The factor for the scores of ended states, if the question is about now."""
+"""The factor for the scores of ended states, if the question is about now. Chosen by hand."""
 _MIN_COVERAGE = 0.1
-"""A statement that was valid for a smaller part of the time asked about is no answer."""
+"""The least share of the time asked about in which a statement was valid, for it to be an answer. Chosen by hand."""
 
 
 def rank_valid_first(context: RecallContext, fused: FusedRanking) -> FusedRanking:

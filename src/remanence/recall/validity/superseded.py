@@ -18,7 +18,7 @@ from remanence.index.journal import ExtractionRecord
 from remanence.schema import RULES, Disagreement, DisagreementKind, Memory, Snapshot
 
 MAX_CLAIM_TEXT_LENGTH = 240
-"""A longer text is taken to state more than its claims."""
+"""Characters of a text up to which it is taken to state nothing but its claims. Chosen by hand."""
 
 
 def is_isolated(index: Index, row: int) -> bool:

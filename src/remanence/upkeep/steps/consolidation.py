@@ -38,6 +38,7 @@ from remanence.upkeep.steps.memory_clusters import (
 
 OBSERVED_BY = "upkeep"
 _BATCH = 200
+"""Merges that are written at once."""
 
 Step = Literal["consolidate", "link"]
 

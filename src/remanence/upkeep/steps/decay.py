@@ -34,32 +34,41 @@ Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
 
 _IMPORTANCE_FACTOR = 16.0
-"""How many times longer than usual the half-life of a memory of importance `DEFINING` is."""
+"""How many times longer than usual the half-life of a memory of importance `DEFINING` is. Chosen by hand."""
 _ORDINARY, DEFINING = 0.5, 0.9
-"""The importance of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that."""
+"""The importance, from 0 to 1, of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that. Chosen
+by hand."""
 _MIN_RETENTION = 1e-9
 """The lowest score: 0 would have no logarithm."""
 _HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
-"""The scores below which the urgency is high, and medium. What scores the last or more is not at risk."""
+"""The scores below which the urgency is high, and medium. What scores the last or more is not at risk. Chosen by
+hand."""
 RISK_ZONE = (_HIGH_BELOW, _RISK_UNTIL)
 """The scores at which a memory is about to fade, and a reminder helps."""
 _IMPORTANT = 0.6
+"""The importance, from 0 to 1, from which on a memory that fades is to be reinforced. Chosen by hand."""
 _DAY = 86_400.0
+"""Seconds of a day."""
 _CHUNK = 500
+"""Memories that are read at a time."""
 _ROUNDING = 1e-5
 """By how much the score of a row may differ from that of its memory: columns have fewer digits."""
 _BOOST = 0.1
-"""How much stronger a boost, or use in another domain, makes a memory."""
+"""How much a boost, or use in another domain, adds to the strength of a memory, which is from 0 to 2. Chosen by
+hand."""
 MAX_STRENGTH = 2.0
 """The highest strength, boosts included."""
 _CROSS_DOMAIN_OVERLAP = 0.3
-"""A use is in another domain if it shares less of its tags (Jaccard) with the memory."""
+"""The share of its tags (Jaccard) that a use has in common with the memory, below which it is in another domain. Chosen
+by hand."""
 
 _POWER = 1.1
-"""The exponent of forgetting by a power of time; half is left after one half-life."""
+"""The exponent of forgetting by a power of time; half is left after one half-life. Chosen by hand."""
 _POWER_SCALE = 2 ** (1 / _POWER) - 1
+"""How much one half-life adds to the base of the power, so that half is left after it."""
 _FAST_SHARE, _SLOWDOWN = 0.7, 10.0
-"""The share of the fast component of the curve of two components, and how many times slower the other one is."""
+"""The share of the fast component of the curve of two components, and how many times slower the other one is. Chosen by
+hand."""
 _FAST_RATE = 1.59676
 """Half-lives of the fast component in one half-life of the sum, so that half of the sum is left after it."""
 

@@ -14,10 +14,15 @@ from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import DEFINING, RISK_ZONE, age_in_days, decay_score, use_moments
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 760.0, 300.0, 64.0, 64.0
+"""Pixels of the width and the height of the part with the curves, and of the space to the left of it and above."""
 _ROW = 20.0
+"""Pixels of the height of a row of the legend."""
 _POINTS = 200
+"""Points at which a curve is drawn."""
 _MAX_LABEL_LENGTH = 100
+"""Letters of a label; a longer one is cut off."""
 _STEPS = (1, 2, 5, 7, 14, 30, 60, 90, 180, 365, 730, 1825, 3650)
+"""Days between two marks of the axis of time: the first of these that gives at most ten marks."""
 
 
 @dataclass(frozen=True, slots=True)
