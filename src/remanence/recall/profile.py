@@ -37,6 +37,7 @@ from remanence.schema.display import html_table
 from remanence.text.framing import estimate_tokens, plain_line
 
 if TYPE_CHECKING:
+    from remanence.ports import Vector
     from remanence.recall.told import Key, Told
     from remanence.recall.topics import Topic
 
@@ -44,12 +45,18 @@ _MAX_CACHED = 20_000
 """Memories that are kept with their topics."""
 
 
+@lru_cache(16)
+def _question_vectors(questions: tuple[str, ...]) -> Vector:
+    """The vectors of the questions of a table, kept for all spaces: they take a tenth of a second."""
+    embed = sentence_embedder().embed_query
+    return rounded(np.array([embed(question) for question in questions]))
+
+
 class TopicPlaces:
     """The topic of each memory in one table; each is looked up once."""
 
     def __init__(self, topics: Sequence[Topic]) -> None:
-        embed = sentence_embedder().embed_query
-        self._questions = rounded(np.array([embed(question) for topic in topics for question in topic.questions]))
+        self._questions = _question_vectors(tuple(question for topic in topics for question in topic.questions))
         self._topic_of = [number for number, topic in enumerate(topics) for _ in topic.questions]
         self._known: dict[Key, tuple[int, float]] = {}
 

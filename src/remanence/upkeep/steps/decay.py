@@ -36,7 +36,7 @@ Action = Literal["reinforce", "gc candidate", "needs review"]
 
 _IMPORTANCE_FACTOR = 16.0
 """How many times longer than usual the half-life of a memory of importance `DEFINING` is. Chosen by hand."""
-_ORDINARY, DEFINING = 0.5, 0.9
+ORDINARY, DEFINING = 0.5, 0.9
 """The importance, from 0 to 1, of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that. Chosen
 by hand."""
 _MIN_RETENTION = 1e-9
@@ -112,7 +112,7 @@ def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: Upk
 
 def _score(settings: UpkeepSettings, days: Any, half_life: Any, importance: Any, uses: Any, strength: Any) -> Any:
     """The score by days since the last use, and the rest: of numbers, or of arrays of them."""
-    excess = np.maximum(0.0, importance - _ORDINARY) / (DEFINING - _ORDINARY)
+    excess = np.maximum(0.0, importance - ORDINARY) / (DEFINING - ORDINARY)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess)
     return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** settings.use_exponent * retained
 
