@@ -462,6 +462,10 @@ class EdgeEnds:
     def __len__(self) -> int:
         return len(self._by_edge)
 
+    def stored(self) -> list[tuple[int, list[tuple[int, int]]]]:
+        """What another one is made of."""
+        return list(self._by_edge.items())
+
     def add(self, edge: int, position: int, end: int) -> None:
         self._by_edge.setdefault(edge, []).append((position, end))
 
@@ -486,4 +490,4 @@ class EdgeEnds:
 
 
 GRAPH = Codec(lambda graph: graph.endpoints, Adjacency)
-ENDINGS = Codec(lambda endings: pack(list(endings._by_edge.items())), lambda array: EdgeEnds(unpack(array)))
+ENDINGS = Codec(lambda endings: pack(endings.stored()), lambda array: EdgeEnds(unpack(array)))

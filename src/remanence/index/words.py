@@ -199,18 +199,21 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
 
 
 K1, B = 0.9, 0.5
-"""The parameters of BM25: how soon another occurrence of a word counts less, and how much longer texts lose."""
+"""The parameters of BM25: how soon another occurrence of a word counts less, and how much longer texts lose. Fitted on
+chats, TimeQA and HotpotQA."""
 NEXT_TURN_SHARE = 0.5
-"""The share of a word's score that the next turn gets: an answer need not repeat the question."""
+"""The share of a word's score that the next turn gets: an answer need not repeat the question. Fitted on LoCoMo and
+RealTalk."""
 RELATED_WORD_SHARE = 0.6
-"""The share of a word's score for a related word, times their similarity squared."""
+"""The share of a word's score for a related word, times their similarity squared. Fitted on LoCoMo, RealTalk and
+LongMemEval."""
 OTHER_LANGUAGE_SHARE = 0.005
-"""The share of texts in another language from which on a question is also asked in its forms."""
+"""The share of texts in another language from which on a question is also asked in its forms. Chosen by hand."""
 _MAX_LISTED = 4
-"""How many words a reason names."""
+"""Words that a reason names."""
 _MANY = 64
-"""How many documents of a word are looked at first. A word in more than so many times the wanted ones bounds no
-score."""
+"""Documents of a word that are looked at first, and how many times the wanted ones a word may have so that it bounds a
+score. It limits the work."""
 
 NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from remanence.schema.notebook_pictures import NotebookPicture
 
 _ARCHIVE = "archive"
-_ID_WIDTH = 24  # of a memory's id, which cannot be copied from two lines
+_ID_WIDTH = 24
+"""Letters of a memory's id: one that is broken into two lines cannot be copied."""
 _MIN_CONFIDENCE = 0.3
-"""The least probability by the reader for a confident recall. In generated worlds, 95% of the questions with an answer
-and 25% of the questions without one reach it; in chats, 90% of the questions with an answer (development halves)."""
+"""The least probability by the reader for a confident recall. Fitted on development halves: in generated worlds, 95% of
+the questions with an answer and 25% of the questions without one reach it; in chats, 90% of the questions with an
+answer."""
 _MIN_RELEVANCE = 0.05
-"""The least probability by the reader for a relevant hit."""
+"""The least probability by the reader for a relevant hit. Chosen by hand."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 _FOLLOWED_CLAIMS = 64
-"""How many claims about an entity the graph signal follows, the newest first. Every recall reads them."""
+"""Claims about an entity that the graph signal follows, the newest. It limits the work: every recall reads them."""
 _OTHER_TIMES: tuple[TimeFocus, ...] = ("first", "previous", "before", "after", "during")
 
 
@@ -153,11 +153,11 @@ def _rows_from_asked_time(
 log = logging.getLogger(__name__)
 
 MIN_CANDIDATES = 100
-"""How many rows each signal may return, at least."""
+"""Rows that each signal may return, at least. Fitted on LoCoMo, RealTalk and LongMemEval."""
 _SCORED_ROWS = 32
-"""How many rows of each FIND signal a SCORE signal is asked about."""
+"""Rows of each FIND signal that a SCORE signal is asked about. Chosen by hand."""
 _SPREAD_ROWS = 100
-"""From how many rows SPREAD signals start."""
+"""Rows from which SPREAD signals start, the best. Chosen by hand."""
 
 
 def rank_by_signals(context: RecallContext, embedding_error: str | None) -> list[Ranking]:
@@ -225,12 +225,15 @@ def _check_ranking(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
 
 
 _YEAR = 365 * MICROS_PER_DAY
+"""Microseconds of a year."""
 _RECENCY = 0.04
-"""How much a new memory gains, relative to a very old one: a share of its score, chosen to order near ties only."""
+"""The share of its score that a new memory gains, relative to a very old one: enough to order near ties. Chosen on
+LongMemEval, BEAM, RealTalk and LoCoMo."""
 _IMPORTANCE = 0.06
-"""How much a memory of importance 1 gains, relative to one of importance 0."""
+"""The share of its score that a memory of importance 1 gains, relative to one of importance 0: enough to order near
+ties. Chosen by hand."""
 _MIN_TRUST_FACTOR = 0.7
-"""The factor for a memory with trust 0."""
+"""The factor for the score of a memory with trust 0. Chosen by hand."""
 
 
 def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from remanence.index.index import Index
+from remanence.index.numbers import Row
 from remanence.models.readers import ANSWER_WORDS, needs_turn_before
 from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.fusion import adjustments
@@ -25,11 +26,11 @@ from remanence.text.text import last_words, strip_accents, tokens
 _WORD = re.compile(r"\w+")
 _QUOTED_WORD = re.compile(r"(?<!\w)'(\w+)'")
 _STEM_BEGINNING = 3
-"""Letters that a word and its stem have in common, at most."""
+"""Letters that a word and its stem have in common at the beginning, at most."""
 _ROUNDING = 1e-9
 """By how much a score may differ from the sum of its reasons."""
 _SMALL_MOVE = 0.01
-"""A smaller difference only breaks ties, and is not listed as a reason."""
+"""The difference of scores below which a move only breaks ties, and is not listed as a reason."""
 _MOVED_UP = "from the time asked about"
 _MOVED_DOWN = "ranked after what fits the time"
 
@@ -86,7 +87,7 @@ def insert_rules(hits: Sequence[Hit], by_rules: Sequence[Hit]) -> tuple[Hit, ...
     return tuple(ordered)
 
 
-def _origin(context: RecallContext, row: int) -> dict[str, Any]:
+def _origin(context: RecallContext, row: Row) -> dict[str, Any]:
     """The texts in which `remember` found a row, and what wrote it. Other links to what a memory was derived from do
     not count."""
     records = extractions_of(context.index, row)
@@ -150,10 +151,10 @@ def _words_beginning(text: str, beginning: str) -> Iterator[str]:
 
 
 _MAX_WORDS = 30
-"""How many words of the turn before are given, the last ones."""
+"""Words of the turn before that are given, the last ones."""
 
 
-def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:
+def turns_before(index: Index, rows: Sequence[Row], position: int) -> list[str]:
     """For each row the turn before it, with its speaker, if the row may not be understood without it and the turn is
     visible at `position`; otherwise "". Needs the lock of the index.
 

@@ -29,7 +29,7 @@ DEADLINE_VARIABLE = "REMANENCE_DEADLINE"
 """The environment variable with the seconds that each recall may take, as for a server."""
 
 MAX_READ_HITS = MAX_LINES
-"""How many hits the reader is given at most."""
+"""Hits that the reader is given, at most."""
 
 
 @dataclass(frozen=True, slots=True)

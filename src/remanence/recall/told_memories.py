@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from remanence.index.numbers import Row
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import BEFORE_WORDS
 from remanence.recall.hits import turns_before
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from remanence.schema import Memory
 
 _MAX_MEMORIES = 4_000
-"""How many memories are looked at, the latest ones."""
+"""Memories that are looked at for a profile, the latest ones. It limits the work."""
 _MAX_CACHED = 20_000
-"""How many memories are kept with what was judged of them."""
+"""Memories that are kept with what was judged of them."""
 _MAX_FACT_LENGTH = 1_000
-"""Longer texts that are no chat turns are documents."""
+"""Characters of the longest text that may be a fact; a longer one that is no chat turn is a document."""
 
 
 class LatestTold(NamedTuple):
@@ -99,7 +100,7 @@ class ToldMemories:
             self._known[memory.id] = Told(memory, context, vector)
 
 
-def _current_rows(index: Index, position: int, now: datetime) -> list[int]:
+def _current_rows(index: Index, position: int, now: datetime) -> list[Row]:
     """The rows that hold. Needs the lock of the index."""
     rows = np.array(index.current_rows(position), np.int64)
     rows = rows[index.catalog.current_mask(rows, position, now)]

@@ -12,6 +12,7 @@ MICROS_PER_DAY = 86_400 * 1_000_000
 """Microseconds of a day."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+"""The shortest time: a moment is a window of this length."""
 
 
 def micros(moment: datetime) -> int:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from remanence.graph.traversal import Node, Subgraph
 
 RADIUS = {"entity": 9.0, "memory": 7.0}
+"""Pixels of the radius of a node, by its kind."""
 LINE_HEIGHT = 15.0
 """Pixels from one line of a label to the next."""
 _EDGE_LENGTH = 180.0
