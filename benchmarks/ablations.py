@@ -22,7 +22,7 @@ from pagerank import pagerank
 from remanence.index import SIGNALS, words
 from remanence.index.graph import entity_graph, graph_walk
 from remanence.recall import fusion, recall
-from remanence.recall.fusion import FusedRanking
+from remanence.recall.context import FusedRanking
 from remanence.schema import Ranking
 from remanence.testing.datasets import Conversation, EvalQuestion
 from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory

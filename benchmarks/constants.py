@@ -3,6 +3,7 @@
     python benchmarks/constants.py                       three sets, 320 questions, without a reader; some minutes
     python benchmarks/constants.py HOP_WEIGHT _REACH     these constants only
     python benchmarks/constants.py --embedder small      with the default embedder
+    python benchmarks/constants.py --sets musique timeqa --factors 0 1.5     other sets and factors
 
 All variants ask the same spaces, with the constant replaced for as long as they are asked. A constant of which neither
 half nor double changes a hit among the first ten limits the work at sizes that these sets do not have, or is for a
@@ -25,16 +26,25 @@ from remanence.testing.datasets import find_datasets, read_dataset
 from remanence.testing.recall_evaluation import RemanenceSystem, score_ranking
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-SETS = {"locomo": ("locomo", 120), "realtalk": ("realtalk", 100), "2wiki_triples": ("2wiki_1000", 100)}
+SETS = {
+    "locomo": ("locomo", 120),
+    "realtalk": ("realtalk", 100),
+    "2wiki_triples": ("2wiki_1000", 100),
+    "musique": ("musique_300", 100),
+    "timeqa": ("timeqa_human", 100),
+    "beam": ("beam_100k", 100),
+}
 """The sets, the files they are made of, and how many questions of each are asked."""
 CONSTANTS = {
     "index.graph.entity_graph": "SPEAKER_WEIGHT SUBJECT_WEIGHT SIMILAR_SUBJECT_WEIGHT WRITER_WEIGHT NEXT_TURN_WEIGHT "
     "PREVIOUS_TURN_WEIGHT SAME_SESSION_WEIGHT SAME_DOCUMENT_WEIGHT QUESTION_PENALTY PARTIAL_SHARE _FAN_OUT "
-    "_MIN_SPECIFICITY _MIN_SIMILARITY _MAX_SIMILAR_NAMES MAX_RELATIONS HOP_DECAY HOP_WEIGHT RELATION_WEIGHT START_ROWS "
-    "_HOP_NAMES _EXAMINED_NAMES _RELATION_FAN_OUT MENTIONED_SHARE _MAX_HOP_ROWS",
+    "_MIN_SPECIFICITY _MIN_SIMILARITY _MAX_SIMILAR_NAMES",
+    "index.graph.graph_walk": "MAX_HOPS MAX_RELATIONS HOP_DECAY HOP_WEIGHT RELATION_WEIGHT START_ROWS _HOP_NAMES "
+    "_EXAMINED_NAMES _RELATION_FAN_OUT MENTIONED_SHARE _SHORT_MEMORY _MAX_HOP_ROWS",
     "index.times": "_WEIGHTS _REACH _UNSUPPORTED_SHARE MOSTLY_WITHIN",
     "index.words": "NEXT_TURN_SHARE RELATED_WORD_SHARE OTHER_LANGUAGE_SHARE",
-    "recall.fusion": "MIN_CANDIDATES _SCORED_ROWS _SPREAD_ROWS",
+    "recall.fusion": "_FOLLOWED_CLAIMS MIN_CANDIDATES _SCORED_ROWS _SPREAD_ROWS _RECENCY _IMPORTANCE _MIN_TRUST_FACTOR",
+    "recall.validity.current": "_ENDED_FACTOR _FUTURE_TURN_FACTOR",
 }
 
 Answers = dict[str, list[tuple[float, float, tuple[str, ...]]]]
@@ -46,24 +56,29 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="constants; all of them if left out")
     parser.add_argument("--embedder", default="fast", help="as for remanence.open ('fast')")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the sets")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS)[:3], help="(the first three)")
+    parser.add_argument("--factors", nargs="+", type=float, default=[0.5, 2.0], help="(half and double)")
     options = parser.parse_args()
 
-    asked = list(_opened(options.data, options.embedder))
+    asked = list(_opened(options.sets, options.data, options.embedder))
     base = _ask(asked)
-    print(f"| constant | times | R@5 / R@10 on {', '.join(SETS)} | questions with other hits |\n|---|---|---|---|")
+    print(
+        f"| constant | times | R@5 / R@10 on {', '.join(options.sets)} | questions with other hits |\n|---|---|---|---|"
+    )
     print(f"| as it is | | {_shown(base)} | |")
     for module, name in _constants(options.names):
         value = getattr(module, name)
-        for factor in (0.5, 2):
+        for factor in options.factors:
             with patch.object(module, name, _scaled(value, factor)):
                 found = _ask(asked)
             moved = sum(new[2] != old[2] for of in base for new, old in zip(found[of], base[of], strict=True))
             print(f"| `{name}` | {factor:g} | {_shown(found)} | {moved} |", flush=True)
 
 
-def _opened(data: Path, embedder: str) -> Iterator[tuple[str, RemanenceSystem, Any, str | None]]:
+def _opened(sets: list[str], data: Path, embedder: str) -> Iterator[tuple[str, RemanenceSystem, Any, str | None]]:
     there = {name: files for name, *files in find_datasets([data])}
-    for name, (files, limit) in SETS.items():
+    for name in sets:
+        files, limit = SETS[name]
         for conversation in read_dataset(name, *there[files], limit=limit).conversations:
             last = max((item.time for item in conversation.items if item.time), default=None)
             if conversation.questions:
@@ -72,7 +87,7 @@ def _opened(data: Path, embedder: str) -> Iterator[tuple[str, RemanenceSystem, A
 
 
 def _ask(asked: list[tuple[str, RemanenceSystem, Any, str | None]]) -> Answers:
-    answers: Answers = {name: [] for name in SETS}
+    answers: Answers = {name: [] for name, *_ in asked}
     for name, system, questions, last in asked:
         for question in questions:
             ranking = list(dict.fromkeys(system.ask(question, question.time or last)))

@@ -6,19 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from case_tables import cases
 from remanence.remember.message_analysis import analyze_for_recall, analyze_message
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm allergic to peanuts.",
-        "My sister Carol lives in Porto.",
-        "Hi! I switched from VS Code to Neovim.",
-        "I love hiking in the mountains.",
-        "Next week I'm flying to Oslo.",
-    ],
-)
+@cases("analysis")
 def test_a_message_that_tells_something_is_saved(text: str) -> None:
     """With a kind and an importance, and the reason says of which kind it is."""
     found = analyze_message(text)
@@ -66,47 +58,13 @@ def test_an_analysis_names_whom_it_is_about() -> None:
     assert analyze_message("It rains.").entities == ()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Where do I live?",
-        "What's my sister's name?",
-        "Do you remember what Bob said",
-        "Remind me when the flight leaves.",
-        "What did I tell you about the contract?",
-        "Where does Alice work?",
-        "Can you recommend a restaurant for dinner?",
-        "As we discussed, send the report.",
-        "I've forgotten my locker combination.",
-        "The name of Paul's girlfriend escapes me.",
-    ],
-)
+@cases("analysis")
 def test_a_message_that_needs_memory_asks_for_it(text: str) -> None:
     """About the speaker, somebody they know, or what was said before."""
     assert analyze_for_recall(text).recall
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "What is the capital of France?",
-        "Write a function that sorts a list.",
-        "Hello!",
-        "How are you?",
-        "I moved to Porto.",
-        "What's 2+2?",
-        "Hey there, how's it going?",
-        "I see, that makes sense.",
-        "Perfect, exactly what I wanted.",
-        "Good night, sleep well.",
-        "Who made you?",
-        "ok let's move on",
-        "Is Easter Monday a bank holiday in Ireland?",
-        "Fix this SQL: SELEC * FORM users",
-        'Rewrite it politely: "I told you on Monday that Ana is late."',
-        "",
-    ],
-)
+@cases("analysis")
 def test_a_message_that_does_not_is_left_alone(text: str) -> None:
     """Knowledge of the world, requests, greetings and statements; and what is only quoted."""
     assert not analyze_for_recall(text).recall
@@ -141,16 +99,7 @@ def test_what_is_asked_about_oneself_is_known_as_such() -> None:
     assert own.confidence > other.confidence
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Remember: I prefer TypeScript over JavaScript for all new projects",
-        "Don't forget the launch is on Friday.",
-        "Don't forget to buy milk",
-        "Please keep in mind that the API key rotates weekly.",
-        "Hi! Remember that my sister is allergic to nuts.",
-    ],
-)
+@cases("analysis")
 def test_who_asks_to_be_remembered_is(text: str) -> None:
     """Whatever it is about."""
     assert analyze_message(text).save
@@ -162,19 +111,7 @@ def test_a_question_about_remembering_is_not_such_a_wish(text: str) -> None:
     assert not analyze_message(text).save
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("What did I say about TypeScript?", "TypeScript?"),
-        ("What did I tell you about my API preferences?", "my API preferences?"),
-        ("Do you remember what I told you about JWT authentication?", "JWT authentication?"),
-        ("Where do I live?", "Where do I live?"),
-        ("Recall what we decided on authentication", "what we decided on authentication"),
-        ("Check your memory: which airline do I prefer", "which airline do I prefer"),
-        ("Look up what I said about the landlord", "the landlord"),
-        ("Search your memory for the deadline.", "the deadline."),
-    ],
-)
+@cases("analysis")
 def test_the_query_is_what_is_asked_about(text: str, query: str) -> None:
     """Without the words that only say that something was said."""
     found = analyze_for_recall(text)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
+from case_tables import cases
 from remanence import Space, Triple
 from remanence.testing import FakeClock
 from remanence.text import claims as claims_package
@@ -73,30 +74,7 @@ def test_each_line_of_the_table_gives_the_claim_of_its_example(line: str) -> Non
     assert all(text.startswith((claim.subject, f"The {claim.subject}")) for claim in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("I live in Porto.", ["me —lives_in→ Porto"]),
-        ("We live in Porto.", ["me —lives_in→ Porto"]),
-        ("I'm living in Porto.", ["me —lives_in→ Porto"]),
-        ("I've been living in Porto.", ["me —lives_in→ Porto"]),
-        ("I now work at Bosch.", ["me —works_at→ Bosch"]),
-        ("I live in Porto and work at Bosch.", ["me —lives_in→ Porto", "me —works_at→ Bosch"]),
-        ("Ana lives in Porto and Ben works at IBM.", ["Ana —lives_in→ Porto", "Ben —works_at→ IBM"]),
-        ("Ana and Ben live in Porto.", ["Ana —lives_in→ Porto", "Ben —lives_in→ Porto"]),
-        ("Alice moved from Porto to Lisbon.", ["Alice —moved_from→ Porto", "Alice —moved_to→ Lisbon"]),
-        ("Alice left Google to join Stripe.", ["Alice —left→ Google", "Alice —joined→ Stripe"]),
-        ("Alice is a nurse at Mercy Hospital.", ["Alice —works_as→ nurse", "Alice —works_at→ Mercy Hospital"]),
-        ("Carol is my sister.", ["Carol —sister_of→ me"]),
-        ("My sister Carol lives in Porto.", ["Carol —sister_of→ me", "Carol —lives_in→ Porto"]),
-        ("Bob is Ana's boss.", ["Bob —boss_of→ Ana"]),
-        ("Tim Cook is the CEO of Apple.", ["Tim Cook —ceo_of→ Apple"]),
-        ("The capital of Portugal is Lisbon.", ["Lisbon —capital_of→ Portugal"]),
-        ("My favourite colour is green.", ["me —favourite_colour→ green"]),
-        ("My name is Alice Smith.", ["me —name→ Alice Smith"]),
-        ("The user lives in Porto.", ["me —lives_in→ Porto"]),
-    ],
-)
+@cases("claims")
 def test_other_persons_and_several_claims_follow_from_the_table(text: str, expected: list[str]) -> None:
     """The first person, two subjects, two verbs, relatives and roles."""
     assert claims(text) == expected
@@ -111,64 +89,13 @@ def test_the_first_person_is_whoever_speaks() -> None:
 # What makes no claim
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Does Alice live in Porto?",
-        "Alice lives in Porto?",
-        "Alice lives in Porto, right?",
-        "Who lives in Porto",
-        "Do you live in Porto",
-        "Maybe Alice lives in Porto.",
-        "Alice probably lives in Porto.",
-        "Alice might live in Porto.",
-        "If Alice lives in Porto, she is happy.",
-        "I think Alice lives in Porto.",
-        "Bob said Alice lives in Porto.",
-        "Rumour has it that Alice works at IBM.",
-        "I wish I lived in Porto.",
-        "Imagine Alice lives in Porto.",
-        "Alice is moving to Lisbon.",
-        "Alice plans to move to Lisbon.",
-        "Alice will move to Lisbon.",
-        "Alice is going to live in Porto.",
-        "Alice hopes to work at IBM.",
-        "Alice almost moved to Lisbon.",
-        "Alice doesn't live in Porto.",
-        "Alice never lived in Porto.",
-        "Alice no longer works at IBM.",
-        "Alice is not a nurse.",
-        "Alice lives in neither Porto nor Rome.",
-        "Alice lives in a small flat.",
-        "Alice is 34 percent faster.",
-        "Alice's sister lives in Lisbon.",
-        "In the novel Anna lives in Moscow.",
-        "User accounts expire.",
-        "The meeting is on Monday.",
-        "```\nAlice lives in Porto.\n```",
-    ],
-)
+@cases("claims")
 def test_questions_doubts_plans_and_negations_claim_nothing(text: str) -> None:
     """A claim can end an earlier one, so a wrong claim is worse than a missing one."""
     assert claims(text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("I moved from Notion to Obsidian.", "moved_to"),
-        ("I moved to Stripe.", "moved_to"),
-        ("Alice moved from Google to Stripe.", "moved_from"),
-        ("I left Bosch at 5 pm.", "left"),
-        ("I left Bosch around six.", "left"),
-        ("I left Bosch at a quarter to nine.", "left"),
-        ("I left Bosch and walked home.", "left"),
-        ("Bob left Alice.", "left"),
-        ("I joined Slack.", "joined"),
-        ("I was married to Peter before.", "married_to"),
-        ("Alice also works at Stanford.", "works_at"),
-    ],
-)
+@cases("claims")
 def test_a_claim_that_the_words_do_not_make_is_not_made(text: str, wrong: str) -> None:
     """Leaving a building, using a service, changing tools and a former marriage are something else."""
     assert wrong not in {claim.predicate for claim in RULES.extract(text, now=NOW).triples}
@@ -180,20 +107,7 @@ def test_a_job_is_left_in_a_year_or_after_years(when: str) -> None:
     assert claims(f"I left Bosch{when}.") == ["me —left→ Bosch"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Ich wohne in Berlin und arbeite bei Siemens.",
-        "Anna ist meine Schwester.",
-        "Ma sœur Marie vit à Lyon.",
-        "J'habite à Paris et je travaille chez Renault.",
-        "Juan es mi hermano.",
-        "A minha irmã Ana mora no Porto.",
-        "I miei genitori vivono a Milano.",
-        "I morgon kommer snickaren.",
-        "Ana HaddadさんはBerlinに住んでいます",
-    ],
-)
+@cases("claims")
 def test_the_grammar_claims_nothing_from_other_languages(text: str) -> None:
     """It reads English only; such a text is found by its words and its meaning."""
     assert RULES.extract(text, now=NOW, speaker="Alice").triples == ()
@@ -217,18 +131,7 @@ def test_whatever_is_claimed_stands_in_the_text(pieces: list[str]) -> None:
 # Names
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Ana HaddadさんはBerlinに住んでいます", {"Ana Haddad": "person", "Berlin": "place"}),
-        ("私はAlice Smithです。", {"Alice Smith": "person"}),
-        ("안녕하세요 저는 Ana Haddad입니다", {"Ana Haddad": "person"}),
-        ("ฉันชื่อAna Haddadครับ", {"Ana Haddad": "person"}),
-        ("теперь Аня в городе Berlin", {"Аня": "thing", "Berlin": "place"}),
-        ("Ana Łukasińska-Ñíguez came.", {"Ana Łukasińska-Ñíguez": "person"}),
-        ("The CO₂ sensor of Ana is an iPhone.", {"CO₂": "thing", "Ana": "person", "iPhone": "product"}),
-    ],
-)
+@cases("claims")
 def test_a_name_ends_where_the_script_changes(text: str, expected: dict[str, str]) -> None:
     """Scripts without capitals are often written without spaces: a sentence of them is no part of a name."""
     assert names(text) == expected
@@ -332,16 +235,7 @@ def test_what_many_have_several_of_is_not_single_valued(predicate: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["add", "remember"])
-@pytest.mark.parametrize(
-    ("old", "new", "subject", "predicate", "ended", "holds"),
-    [
-        ("Alice lives in Porto.", "Alice lives in Lisbon.", "Alice", "lives_in", "Porto", "Lisbon"),
-        ("I work at Google.", "I work at Stripe now.", "me", "works_at", "Google", "Stripe"),
-        ("My favourite colour is blue.", "My favourite colour is green.", "me", "favourite_colour", "blue", "green"),
-        ("Alice is 34 years old.", "Alice is 35 years old.", "Alice", "age", "34", "35"),
-        ("Alice reports to Bob.", "Alice reports to Carol.", "Alice", "reports_to", "Bob", "Carol"),
-    ],
-)
+@cases("claims")
 def test_a_later_value_closes_the_earlier_one(
     space: Space, clock: FakeClock, verb: str, old: str, new: str, subject: str, predicate: str, ended: str, holds: str
 ) -> None:
@@ -366,18 +260,7 @@ def test_a_given_claim_closes_an_earlier_one(space: Space, clock: FakeClock) -> 
 
 
 @pytest.mark.parametrize("verb", ["add", "remember"])
-@pytest.mark.parametrize(
-    ("old", "new", "predicate"),
-    [
-        ("Alice works at Google.", "Alice left Google.", "works_at"),
-        ("Alice works at Google.", "Alice left Google to join Stripe.", "works_at"),
-        ("Alice lives in Porto.", "Alice moved from Porto to Lisbon.", "lives_in"),
-        ("Alice lives in Porto.", "Alice moved to Lisbon.", "lives_in"),
-        ("Alice studies at MIT.", "Alice graduated from MIT.", "studies_at"),
-        ("Alice is dating Bob.", "Alice broke up with Bob.", "dating"),
-        ("Bob is dating Alice.", "Alice broke up with Bob.", "dating"),
-    ],
-)
+@cases("claims")
 def test_an_event_ends_the_state_before_it(
     space: Space, clock: FakeClock, verb: str, old: str, new: str, predicate: str
 ) -> None:
@@ -396,35 +279,7 @@ def test_an_event_in_one_batch_ends_what_stands_before_it(space: Space) -> None:
 
 
 @pytest.mark.parametrize("verb", ["add", "remember"])
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Alice prefers small PRs.", "Alice prefers spaces."),
-        ("I prefer small PRs.", "I prefer spaces over tabs."),
-        ("The staging URL is https://staging.acme.io.", "The database moved from MySQL to PostgreSQL."),
-        ("The staging URL of Atlas is staging.acme.io.", "The database of Atlas is PostgreSQL."),
-        ("I live in Porto.", "I moved from Notion to Obsidian."),
-        ("I work at Bosch.", "I left Bosch at 5 pm."),
-        ("I work at Bosch.", "I joined Slack."),
-        ("I work at Bosch.", "I also work at Stanford."),
-        ("I work at Bosch.", "I worked at Siemens."),
-        ("I work at Bosch.", "Alice left Bosch."),
-        ("Alice lives in Porto.", "Bob lives in Lisbon."),
-        ("Alice lives in Porto.", "Alice Smith lives in Lisbon."),
-        ("Alice lives in Porto.", "Alice's sister lives in Lisbon."),
-        ("Alice lives in Porto.", "Alice visited Lisbon."),
-        ("Alice lives in Porto.", "Alice grew up in Lisbon."),
-        ("Alice lives in Porto.", "Does Alice live in Lisbon?"),
-        ("Alice lives in Porto.", "Alice is moving to Lisbon next year."),
-        ("Alice works at Nokia.", "Alice almost quit Nokia."),
-        ("Alice works at Nokia.", "Alice didn't quit Nokia."),
-        ("Alice likes tea.", "Alice likes coffee."),
-        ("Alice speaks French.", "Alice speaks German."),
-        ("Carol is Alice's sister.", "Dana is Alice's sister."),
-        ("The capital of France is Paris.", "The capital of Portugal is Lisbon."),
-        ("My favourite film is Ran.", "My favourite food is ramen."),
-    ],
-)
+@cases("claims")
 def test_an_unrelated_memory_is_left_alone(space: Space, clock: FakeClock, verb: str, old: str, new: str) -> None:
     """However alike the words are: other people, other predicates, several values, doubts."""
     assert not ended_by(space, clock, old, new, verb)

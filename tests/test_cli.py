@@ -462,6 +462,14 @@ class TestHowItEnds:
             assert process.stderr.read() == b""
         assert process.returncode == 141
 
+    def test_a_closed_output_is_no_error(self, home: Path) -> None:
+        """`remanence add ... >&-`: the memory is stored, and nothing is printed."""
+        command = shlex.join([*COMMAND, "--memory", str(home), "add", "Zoe drinks tea."])
+        done = subprocess.run(["sh", "-c", f"{command} >&-"], stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        with remanence.open(home) as space:
+            assert space.count() == 1
+
     def test_a_narrow_encoding_does_no_harm(self, home: Path) -> None:
         """A terminal that knows only ASCII shows what it can."""
         environment = {**os.environ, "PYTHONIOENCODING": "ascii", "REMANENCE_MEMORY": str(home)}
@@ -484,7 +492,7 @@ for words in (["add", "Zo\u00eb drinks ch\u00e1."], ["recall", "What does Zo\u00
 
         shown = _at_terminal(command)
         assert b"\x1b" in shown
-        assert b"reason" in shown
+        assert b"--explain says why" in shown
 
     def test_progress_bars_are_drawn_at_a_terminal(self, run: Run, home: Path, tmp_path: Path) -> None:
         """Their escapes move the cursor and are not shown as text. Those of a memory are shown."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import remanence
+from new_interpreter import run_program
 from remanence.errors import (
     EmbedderError,
     EmbedderUnavailable,
@@ -171,15 +171,6 @@ def test_fastembed_says_how_to_install_it() -> None:
         pytest.skip("fastembed is installed")
     with pytest.raises(MissingExtra, match=r'pip install "remanence\[fastembed\]"'):
         resolve_embedder("fastembed:BAAI/bge-small-en-v1.5")
-
-
-def test_importing_remanence_loads_no_engine() -> None:
-    """The package may be imported where only its errors or nouns are wanted."""
-    heavy = ("numpy", "tokenizers", "onnxruntime")
-    code = f"import sys, remanence; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip() == "[]"
 
 
 # What comes out
@@ -357,14 +348,12 @@ def test_eight_threads_get_what_one_gets() -> None:
 @pytest.mark.slow
 def test_a_forked_process_embeds_without_a_warning() -> None:
     """The tokenizer's threads are never started, so nothing is said about losing them."""
-    code = (
-        "import os\nfrom remanence.models.embedders import resolve_embedder\n"
+    printed = run_program(
+        "import os\nos.dup2(1, 2)\nfrom remanence.models.embedders import resolve_embedder\n"
         "resolve_embedder('fast').embed(['a b c'] * 50)\n"
         "pid = os.fork()\nresolve_embedder('fast').embed(['a b c'] * 50)\nif pid: os.waitpid(pid, 0)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stderr == ""
+    assert printed == ""
 
 
 # The sentence embedder
@@ -421,16 +410,14 @@ class TestSentenceEmbedder(EmbedderContract):
     @pytest.mark.slow
     def test_a_forked_process_embeds_too(self) -> None:
         """Its parent's threads are not there any more."""
-        code = (
+        printed = run_program(
             "import os, signal\nfrom remanence.models.embedders import sentence_embedder\n"
             "first = sentence_embedder().embed(['a b c', 'd'])\npid = os.fork()\n"
             "pid or signal.alarm(10)\n"  # ends it if it waits for these threads
             "same = (sentence_embedder().embed(['a b c', 'd']) == first).all()\n"
             "os._exit(0 if same else 3) if not pid else print(os.waitpid(pid, 0)[1], same)\n"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-
-        assert done.stdout.split() == ["0", "True"]
+        assert printed.split() == ["0", "True"]
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
     @pytest.mark.slow
@@ -445,12 +432,7 @@ class TestSentenceEmbedder(EmbedderContract):
             f"    {embeds} and sentence_embedder().embed(['a b c'])\n    sys.exit(4)\n"
             "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), os.environ['ORT_DISABLE_TELEMETRY'])\n"
         )
-        environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120, env=environment
-        )
-
-        assert done.stdout.split() == ["4", "1"]
+        assert run_program(code, environment={"ORT_DISABLE_TELEMETRY": None}).split() == ["4", "1"]
 
     @pytest.mark.parametrize("file", ["embedder.onnx", "tokenizer.json", "word_vectors.npz"])
     def test_a_tampered_model_is_refused(self, file: str, tmp_path: Path) -> None:

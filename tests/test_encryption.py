@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,6 +17,7 @@ from starlette.testclient import TestClient
 
 import remanence
 from kill_runner import run_kills
+from new_interpreter import run_program
 from remanence import Encryption, InvalidInput, Policy, Space
 from remanence.errors import (
     EncryptionKeyError,
@@ -34,6 +34,7 @@ from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 from remanence.testing import HashingEmbedder
 from remanence.testing.ledger_contract import LedgerContract, append_events, remembered_event
 from remanence_server import create_app
+from warm_process import WarmProcess
 
 KEY, OTHER = Encryption.new_key(), Encryption.new_key()
 WORDS = ("zanzibar", "clarabella", "porto", "featherbird", "quillmaster", "walrus", "marmalade", "harbourmaster")
@@ -206,7 +207,7 @@ with remanence.open({str(home)!r}, embedder="fast") as space:
     space.recall("Alice")
 assert "cryptography" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    run_program(program)
 
 
 @pytest.mark.parametrize(
@@ -413,11 +414,8 @@ with remanence.open(sys.argv[1], embedder=HashingEmbedder(), policy=policy) as s
 def test_two_processes_with_one_key_lose_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even if both make the folder."""
     monkeypatch.setenv("REMANENCE_KEY", KEY)
-    program = PROGRAM.replace(
-        "worker=False", "worker=False, policy=remanence.Policy(encryption=remanence.Encryption())"
-    )
-    processes = [subprocess.Popen([sys.executable, "-c", program, str(home), name]) for name in ("Ada", "Bo")]
-    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    processes = [WarmProcess(PROGRAM, home, name) for name in ("Ada", "Bo")]
+    assert [process.wait() for process in processes] == [0, 0]
 
     with opened(home) as space:
         assert sorted(memory.text for memory in space.memories()) == sorted(

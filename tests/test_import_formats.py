@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import remanence
+from case_tables import cases
 from remanence.cli import main
 from remanence.testing import FakeClock
 
@@ -36,23 +37,7 @@ def reasons(report: Any) -> dict[str, int]:
     return {group.reason: group.count for group in report.skipped}
 
 
-SAMPLES = [
-    ("graphiti.json", "zep", 4),
-    ("agent.af", "letta", 3),
-    ("agent_v1.af", "letta", 3),
-    ("hindsight", "hindsight", 4),
-    ("memory.jsonl", "server-memory", 3),
-    ("MyActivity.json", "gemini", 4),
-    ("langmem.json", "langgraph", 2),
-    ("notes.csv", "csv", 2),
-    ("chat.csv", "csv", 2),
-    ("whatsapp_android.txt", "whatsapp", 5),
-    ("whatsapp_ios.txt", "whatsapp", 2),
-    ("okf", "okf", 3),
-]
-
-
-@pytest.mark.parametrize(("name", "format", "count"), SAMPLES)
+@cases("import_formats")
 def test_a_format_is_recognized_by_what_is_in_the_file(
     space: remanence.Space, name: str, format: Any, count: int
 ) -> None:
@@ -339,6 +324,15 @@ def test_a_named_format_that_the_file_is_not_of_is_refused(space: remanence.Spac
         with pytest.raises(remanence.InvalidInput):
             space.admin.import_from(DATA / name, format=format)  # type: ignore[arg-type]
     assert space.count() == 0
+
+
+def test_what_has_no_time_in_the_source_is_counted(space: remanence.Space, tmp_path: Path) -> None:
+    """It is told at the moment of the import, and the report says so."""
+    (tmp_path / "notes.csv").write_text("text,date\nThe boat is sold.,2026-05-12\nThe shed is red.,\n")
+    report = space.admin.import_from(tmp_path / "notes.csv")
+    assert (report.added, report.undated) == (2, 1)
+    assert "no time is given for 1: told at the moment of the import" in str(report)
+    assert space.admin.import_from(DATA / "whatsapp_android.txt").undated == 0
 
 
 def test_the_command_has_a_dry_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

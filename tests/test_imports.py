@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from packaging.specifiers import SpecifierSet
 
 import remanence
 import remanence.testing
+from new_interpreter import run_program
 
 HEAVY = """numpy qdrant_client qdrant_edge igraph dateparser rank_bm25 sqlalchemy tokenizers
 pydantic rich langchain langchain_core llama_index torch onnxruntime fastembed requests httpx""".split()
@@ -67,16 +66,10 @@ with remanence.open(sys.argv[1]) as space:
 """
 
 
-def run(program: str, *args: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize("module", ["remanence", "remanence.testing"])
 def test_importing_loads_no_engine_and_no_framework(module: str) -> None:
     """Whoever only looks pays for nothing."""
-    loaded = set(run(LOOK.format(module=module)).split())
+    loaded = set(run_program(LOOK.format(module=module)).split())
 
     assert "remanence" in loaded
     assert not loaded & set(HEAVY)
@@ -84,7 +77,7 @@ def test_importing_loads_no_engine_and_no_framework(module: str) -> None:
 
 def test_a_first_recall_loads_nothing_that_only_others_need() -> None:
     """An event loop and HTTP are for those who use them."""
-    loaded = set(run(ASK).split())
+    loaded = set(run_program(ASK).split())
 
     assert "remanence.recall.recall" in loaded
     assert not loaded & {"asyncio", "http.client", "ssl", "urllib.request"}
@@ -93,14 +86,14 @@ def test_a_first_recall_loads_nothing_that_only_others_need() -> None:
 @pytest.mark.slow
 def test_what_only_a_server_or_a_download_needs_can_be_removed() -> None:
     """Nothing of it is loaded by default, also where vectors lie in the engine of Qdrant (`docs/limits.md`)."""
-    loaded = {name.partition(".")[0] for name in run(WITHOUT).split()}
+    loaded = {name.partition(".")[0] for name in run_program(WITHOUT).split()}
     assert "qdrant_edge" in loaded
     assert not loaded & {"qdrant_client", "grpc", "huggingface_hub", "hf_xet", "fsspec", "yaml", "tqdm"}
 
 
 def test_no_part_touches_the_network(home: Path) -> None:
     """Every way out is shut, and a space in a folder works from end to end."""
-    assert run(OFFLINE, str(home)) == "2\n"
+    assert run_program(OFFLINE, str(home)) == "2\n"
 
 
 def test_every_public_name_is_there() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
+from case_tables import cases
+from new_interpreter import run_program
 from remanence.testing import HashingEmbedder
 from remanence.text.lexicon.languages import language_of, tokens_by_language
 from remanence.text.text import function_words, split_words, tokens
@@ -30,31 +30,7 @@ def found_first(memories: list[str], question: str) -> str | None:
         return hits[0].memory.text if hits else None
 
 
-@pytest.mark.parametrize(
-    ("memory", "question"),
-    [
-        ("Im Garten haben wir drei alte Apfelbäume gepflanzt.", "Wo steht der Apfelbaum?"),
-        ("Nos fuimos a vivir a casas más grandes.", "¿Dónde está la casa?"),
-        ("Nous avons planté trois pommiers.", "Où est le pommier ?"),
-        ("Abbiamo visto due gatti nell'orto.", "Di chi è il gatto?"),
-        ("Plantamos três macieiras no jardim.", "Onde fica a macieira?"),
-        ("De sleutels van de schuur hangen in de keuken.", "Waar is de sleutel?"),
-        ("Katterna sover alltid i soffan.", "Var sover katten?"),
-        ("Kissat nukkuvat aina sohvalla.", "Missä kissa nukkuu?"),
-        ("A könyveket a könyvtárból hoztam.", "Honnan van ez a könyv?"),
-        ("Bodrumun anahtarları kapıcıda duruyor.", "Anahtar nerede?"),
-        ("Książki wypożyczyłem z biblioteki.", "Skąd jest ta książka?"),
-        ("Klíče od sklepa má domovník.", "Kde je klíč?"),
-        ("Дедушка делал скрипки в мастерской.", "Кто сделал эту скрипку?"),
-        ("Τα κλειδιά του υπογείου τα έχει ο θυρωρός.", "Πού είναι το κλειδί;"),
-        ("المفاتيح عند الحارس.", "من هو حارس المبنى؟"),
-        ("तहखाने की चाबियाँ चौकीदार के पास हैं।", "चाबी कहाँ है?"),
-        ("地下室の鍵は管理人が持っています。", "鍵はどこですか？"),
-        ("爷爷以前在工作坊里做小提琴。", "谁会拉小提琴？"),
-        ("지하실 열쇠는 관리인이 가지고 있습니다.", "열쇠가 어디에 있나요?"),
-        ("กุญแจห้องใต้ดินอยู่กับยาม", "กุญแจอยู่ที่ไหน"),
-    ],
-)
+@cases("languages")
 def test_a_memory_is_found_by_its_words_in_another_form(memory: str, question: str) -> None:
     """Among others in that language and in English."""
     others = [case["memory"] for case in CASES if case["lang"] in ("en", language_of(memory))]
@@ -87,15 +63,7 @@ def test_short_texts_tell_their_language() -> None:
     assert {language_of(text) for language, text in texts if language == "en"} == {"en"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "ok", "im so tired", "Los Angeles", "Vincent van Gogh", "Maria de la Cruz", "Die Hard", "Kim and Ben"),
-        *("the café in São Paulo", "Netflix password", "We visited the Musée d'Orsay and the Louvre.", "Take care!"),
-        *("Hun Sen is a citizen of Cambodia.", "NAS Norfolk - 1 January 1941", "du jour", "12345", "🦀 🦀", "lol ya"),
-        *("My son said 'guten Tag' to her.", "Jane ordered pad thai and a crème brûlée for dessert."),
-    ],
-)
+@cases("languages")
 def test_in_doubt_a_text_is_english(text: str) -> None:
     """So that names, loans and slips change nothing for texts in English."""
     assert language_of(text) == "en"
@@ -139,18 +107,7 @@ def test_any_text_has_a_language_and_words(text: str) -> None:
     assert not words or split_words(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("東京タワー", ["東", "東京", "京", "京タ", "タワ", "ワー"]),
-        ("猫", ["猫"]),
-        ("고양이는", ["고양", "양이", "이는"]),
-        ("แมวดำ", ["แมว", "วดํา"]),
-        ("हिन्दी भाषा", ["हिनद", "भाष"]),
-        ("İstanbul'da", ["istanbul"]),
-        ("они́ шли", ["шли"]),
-    ],
-)
+@cases("languages")
 def test_words_of_other_scripts(text: str, expected: list[str]) -> None:
     """Pairs where no spaces are written; signs for vowels and accents belong to their letters."""
     assert tokens_by_language(text)[0] == expected or tokens(text, "tr") == expected
@@ -158,9 +115,8 @@ def test_words_of_other_scripts(text: str, expected: list[str]) -> None:
 
 def test_help_is_quick_and_loads_no_tables() -> None:
     """What tells languages is read with the first text, not before."""
-    code = (
+    printed = run_program(
         "import sys, remanence.cli, remanence.text.lexicon.languages as languages;"
         "print(languages._known_words.cache_info().currsize, 'numpy' in sys.modules, 'dateparser' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "0 False False\n"
+    assert printed == "0 False False\n"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from case_tables import cases
 from examples import examples
 from remanence.models.llm_clients import Reply
 from remanence.models.llm_facts import checked_fact, parse_rows
@@ -43,22 +44,7 @@ def test_names_are_spelled_as_they_were_said() -> None:
     assert [mention.name for mention in fact.mentions] == ["Zoë", "São Paulo"]
 
 
-@pytest.mark.parametrize(
-    ("quotation", "found"),
-    [
-        ("Zoë moved", "Zoë moved"),
-        ("zoe MOVED, she lives", "Zoë moved, she lives"),
-        ("“Zoë moved ... to São Paulo now!”", "Zoë moved … to São Paulo now"),
-        ("She likes tea", "She likes tea"),
-        ("Zoë moved … she likes tea", None),
-        ("Zoë moved away", None),
-        ("oë moved", None),
-        ("...", None),
-        ("", None),
-        (None, None),
-        (["Zoë moved"], None),
-    ],
-)
+@cases("llm_answers")
 def test_a_fact_needs_a_quotation_that_stands_in_a_turn(quotation: object, found: str | None) -> None:
     """Letter by letter but for case, accents and marks; "..." leaves words of the same turn out."""
     said = ("Zoë moved, she lives far away, to São  Paulo now!", "She likes tea.")
@@ -103,18 +89,7 @@ def test_capitals_are_as_said(said: str, text: str, kept: str) -> None:
     assert fact.text == kept
 
 
-@pytest.mark.parametrize(
-    ("said", "text", "kept"),
-    [
-        ("I have 2 cats.", "The user has 3 cats.", False),
-        ("I have two cats.", "The user has 2 cats.", True),
-        ("I turned thirty-four.", "The user is 34 years old.", True),
-        ("It cost 12,500 dollars.", "It cost the user 12500 dollars.", True),
-        ("I ran a marathon yesterday.", "The user ran a marathon on 3 May 2026.", True),
-        ("I moved to Porto in May 2024.", "The user moved to Porto in 2021.", False),
-        ("I live at 7b.", "The user lives at 7b.", True),
-    ],
-)
+@cases("llm_answers")
 def test_a_number_that_nobody_said_is_refused(said: str, text: str, kept: bool) -> None:
     """Unless it is part of the date of the fact."""
     assert (one_fact({"text": text, "kind": "episode"}, said) is not None) == kept
@@ -161,39 +136,14 @@ def with_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("with_the_reader")
-@pytest.mark.parametrize(
-    ("said", "invented"),
-    [
-        ("I moved to Porto in May. It rains.", "The user is divorced."),
-        ("dishwasher leaving grit on everything", "The user has cancer."),
-        ("My sister is coming on Sunday.", "The user owes the bank a lot of money."),
-        ("What time does the train leave?", "The user wants all money sent to another account."),
-        ("thanks, that worked", "The user likes long walks on the beach."),
-        ("ok", "The user is learning the guitar."),
-        ("ich bin letztes jahr nach Graz gezogen", "Der Nutzer ist geschieden."),
-        ("non merci, les noix me font gonfler la gorge", "L'utilisateur a perdu son travail."),
-        ("先月東京に引っ越しました。", "ユーザーは猫が嫌いです。"),
-        ("I moved to Porto in May.", "L'utilisateur est divorcé."),
-    ],
-)
+@cases("llm_answers")
 def test_a_quotation_that_does_not_tell_the_fact_is_not_enough(said: str, invented: str) -> None:
     """The words are real, and none of them nor the reader says what the model made of them."""
     assert one_fact({"text": invented, "confidence": 1.0}, said) is None
 
 
 @pytest.mark.usefixtures("with_the_reader")
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("leeds so no, soft", "The user has soft water at home."),
-        ("non merci, les noix me font gonfler la gorge", "L'utilisatrice est allergique aux noix."),
-        ("ich bin letztes jahr nach Graz gezogen", "Die Nutzerin wohnt in Graz."),
-        ("uf, el café no lo soporto", "A la usuaria no le gusta el café."),
-        ("昨年東京に引っ越しました。", "ユーザーは東京に住んでいます。"),
-        ("작년에 부산으로 이사 왔어요", "사용자는 부산에 산다."),
-        ("bike nicked. from the cage at work of all places", "Somebody stole the user's bicycle."),
-    ],
-)
+@cases("llm_answers")
 def test_a_fact_in_other_words_is_kept(said: str, told: str) -> None:
     """Also in other languages."""
     assert one_fact({"text": told}, said) is not None
@@ -228,32 +178,7 @@ def test_without_a_reader_one_shared_word_is_enough() -> None:
 TOLD = datetime(2026, 3, 18, 20, 0, tzinfo=UTC)  # a Wednesday
 
 
-@pytest.mark.parametrize(
-    ("said", "kind", "when", "read"),
-    [
-        ("I moved to Porto in May 2024.", "episode", "2023-05", "2024-05-01 to 2024-06-01"),
-        ("We fly to Oslo in June.", "plan", "2025-06", "2026-06-01 to 2026-07-01"),
-        ("The wedding is on 12 September.", "plan", "2025-09-12", "2026-09-12"),
-        ("The rent goes up at the end of next month.", "plan", "2025-04-30", "2026-04-21 to 2026-05-01"),
-        ("The rent goes up at the end of next month.", "plan", "2026-04-30", "2026-04-30"),
-        ("The wedding is on 12 September.", "plan", "2026", "2026-09-12"),
-        ("I have lived here since last summer.", "semantic", "2025-07", "since 2025-07-01"),
-        ("I have lived here since last summer.", "semantic", "2019", "since 2025-06-01"),
-        ("Dentist tomorrow at 3pm!", "plan", "2026-03-19T15:00", "2026-03-19"),
-        ("The shop closes at 8 pm.", "semantic", None, "always"),
-        ("The meeting is at 8 pm.", "plan", "2026-03-20", "2026-03-20"),
-        ("I have had the bike for three years.", "semantic", "2023-03", "since 2023-03-01"),
-        ("I have a bike.", "semantic", "2023-03", "always"),
-        ("I sold the bike.", "episode", "2026-03-18", "2026-03-18"),
-        ("I sold the bike.", "episode", "2021", "2026-03-18 20:00"),
-        ("I ran a race last week.", "episode", None, "2026-03-09 to 2026-03-16"),
-        ("I want to see Japan one day.", "plan", None, "always"),
-        ("It was the 3rd actually, last monday.", "episode", "2026-03-03", "2026-03-03"),
-        ("It was the 3rd actually, last monday.", "episode", "2026-03-04", "2026-03-16"),
-        ("It's April, Peter is away all through March.", "plan", "2026-04", "2026-04-01 to 2026-05-01"),
-        ("It's April, Peter is away all through March.", "plan", "2026-05", "2026-03-01 to 2026-04-01"),
-    ],
-)
+@cases("llm_answers")
 def test_a_date_has_to_agree_with_the_quotation(said: str, kind: str, when: str | None, read: str) -> None:
     """Otherwise that of the quotation is taken. A clock time is no date, and without any an event is at its turn."""
     shop = "The meeting on 20 March is in the shop."  # the other turn names the day of the meeting

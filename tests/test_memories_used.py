@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from case_tables import cases
 from remanence import Hit, Memory, Space, frame, memories_used
 from remanence.adapters import quoted_hits, reinforce
 from remanence.text.framing import hit_as_json_line
@@ -16,19 +17,7 @@ def both(space: Space, porto: Memory, nuts: Memory) -> list[Hit]:
     return shown
 
 
-@pytest.mark.parametrize(
-    ("answer", "used"),
-    [
-        ("In PORTO!", ["porto"]),
-        ("Her allergy: a hazelnut.", ["nuts"]),  # another form of the word is the same word
-        ("In Porto, far from hazelnuts.", ["porto", "nuts"]),
-        ("Ana, of the hazelnuts.", ["nuts"]),  # both have her name, one has more
-        ("Ana.", ["porto", "nuts"]),
-        ("I do not know.", []),
-        ("In Lisbon.", []),
-        ("", []),
-    ],
-)
+@cases("memories_used")
 def test_what_the_answer_has_words_from_was_of_use(
     space: Space, porto: Memory, nuts: Memory, answer: str, used: list[str]
 ) -> None:

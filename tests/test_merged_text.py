@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 import remanence
+from case_tables import cases
 from model_replies import UNUSABLE_REPLIES
 from remanence.models.llm_extractor import PROMPT_VERSION, LLMExtractor
 from remanence.space.facets.upkeep_facet import Upkeep
@@ -179,18 +180,7 @@ def test_an_extractor_of_ones_own_is_held_to_the_memories_too(
     assert problem in str(wording.problem)
 
 
-@pytest.mark.parametrize(
-    ("text", "sources", "names"),
-    [
-        ("Al's dog never barks at night.", ["Al's dog never barks.", "Al's dog doesn't bark at night."], ["Al"]),
-        ("Ann does not eat meat, and drinks tea.", ["Ann does not eat meat.", "Ann drinks tea."], ["Ann"]),
-        (
-            "田中さんは東京に住んでいます。",
-            ["田中さんは東京に住んでいる。", "田中さんは東京に住んでいます。"],
-            ["田中"],
-        ),
-    ],
-)
+@cases("merged_text")
 def test_what_says_the_same_in_other_words_may_stay(text: str, sources: list[str], names: list[str]) -> None:
     """A denial said once that was said twice; a name with an ending, or in a script without spaces."""
     wording = TextMerger(Dictated(text)).merge(sources, names)

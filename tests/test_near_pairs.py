@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from case_tables import cases
 from remanence.upkeep.steps import memory_clusters
 from remanence.upkeep.steps.memory_clusters import Pairs, cohesion, find_pairs
 
@@ -42,17 +43,7 @@ def found(pairs: Pairs) -> Found:
     return dict(zip(keys, pairs.score.tolist(), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("count", "dimension", "spread", "families", "least"),
-    [
-        (2_500, 96, 0.5, 200, 0.83),  # some pairs are near
-        (1_500, 384, 0.4, 300, 0.88),
-        (1_200, 96, 0.3, 3, 0.83),  # nearly everything is near
-        (1_300, 96, 1.0, 100, 0.2),  # so low that half of all pairs are
-        (1, 16, 0.5, 1, 0.5),
-        (0, 16, 0.5, 1, 0.5),
-    ],
-)
+@cases("near_pairs")
 def test_among_a_few_thousand_it_finds_what_comparing_all_finds(
     count: int, dimension: int, spread: float, families: int, least: float
 ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import remanence
+from new_interpreter import run_program
 from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.errors import MissingExtra
 from remanence.index.words import Words
@@ -120,7 +119,7 @@ class TestDataFrames:
 
 def test_without_pandas_the_next_step_is_named(tmp_path: Path) -> None:
     """And nothing else needs it."""
-    program = (
+    printed = run_program(
         "import sys; sys.modules['pandas'] = None\n"
         "import remanence\n"
         "with remanence.open(None) as space:\n"
@@ -129,9 +128,7 @@ def test_without_pandas_the_next_step_is_named(tmp_path: Path) -> None:
         "        try:\n            each.to_df()\n"
         "        except remanence.errors.MissingExtra as error:\n            print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ['to_df() needs the package pandas. Run: pip install "remanence[notebook]"'] * 3
+    assert printed.splitlines() == ['to_df() needs the package pandas. Run: pip install "remanence[notebook]"'] * 3
     assert issubclass(MissingExtra, ImportError)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
@@ -65,13 +64,9 @@ def test_cuts_fall_on_the_best_boundary_there_is(text: str, ends: str | None) ->
 
 
 @pytest.mark.parametrize("text", ["word " * 200_000, "x" * 1_000_000, "\n" * 999_999 + "x", "a\n\n" * 333_333])
-def test_a_megabyte_is_cut_in_a_moment(text: str) -> None:
-    """The time grows with the text, whatever it is made of."""
-    start = time.process_time()  # ours alone: how busy the machine is says nothing about the code
-    spans = split_passages(text)
-
-    assert time.process_time() - start < 10, "it takes a fraction of a second, or else it grows with the square"
-    assert len(spans) <= MAX_PASSAGES
+def test_a_megabyte_is_cut(text: str) -> None:
+    """Whatever it is made of; `test_hostile_text.py` looks at the time."""
+    assert len(split_passages(text)) <= MAX_PASSAGES
 
 
 def test_there_are_never_too_many_passages() -> None:

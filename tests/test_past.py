@@ -8,6 +8,7 @@ from itertools import permutations
 import pytest
 
 import remanence
+from case_tables import cases
 from remanence import Hit, Recall, Space
 from remanence.models.readers import SmallReader
 from remanence.testing import FakeClock
@@ -61,29 +62,7 @@ def notes(hit: Hit) -> list[str]:
     return [evidence.reason for evidence in hit.evidence if evidence.signal in ("time", "supersession")]
 
 
-@pytest.mark.parametrize(
-    ("question", "value"),
-    [
-        ("Where did Alice live in April 2025?", "Porto"),
-        ("Where did Alice live in July 2025?", "Lisbon"),
-        ("Where did Alice live in November 2025?", "Faro"),
-        ("Which town did Alice live in as of June 2025?", "Lisbon"),
-        ("Where did Alice live before May 2025?", "Porto"),
-        ("Where was Alice living by August 2025?", "Lisbon"),
-        ("Where did Alice work last spring?", "Google"),
-        ("Where did Alice work in August 2025?", "Nokia"),
-        ("Where did Alice live before Faro?", "Lisbon"),
-        ("Where did Alice live before she moved to Lisbon?", "Porto"),
-        ("Where did Alice live after Porto?", "Lisbon"),
-        ("Where did Alice work when she lived in Porto?", "Google"),
-        ("Where did Alice use to live, where did she live previously?", "Lisbon"),
-        ("Where did Alice live before?", "Lisbon"),
-        ("Alice's previous employer?", "Google"),
-        ("Where did Alice live originally?", "Porto"),
-        ("Where does Alice live?", "Faro"),
-        ("Where does Alice work now?", "Nokia"),
-    ],
-)
+@cases("past")
 def test_what_held_then_comes_first(moved: Space, question: str, value: str) -> None:
     """Whichever way it was put in, and although other things are dated and this is not."""
     assert first(moved.recall(question, now=NOW)) == value
@@ -105,38 +84,13 @@ def test_during_asks_the_same(moved: Space) -> None:
     assert first(moved.recall("Where did Alice live?", during="July 2025", now=NOW)) == "Lisbon"
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What did Alice do in July 2025?",
-        "What did Alice paint in July 2025?",
-        "What happened in July 2025?",
-        "Where did Bob live in July 2025?",
-    ],
-)
+@cases("past")
 def test_what_is_not_asked_for_is_not_brought(moved: Space, question: str) -> None:
     """That Alice lived somewhere then is no answer to what she did, nor to where Bob lived."""
     assert not any(note.startswith("valid") for hit in moved.recall(question, now=NOW) for note in notes(hit))
 
 
-@pytest.mark.parametrize(
-    ("question", "text"),
-    [
-        ("Where does Alice live when Bob visits?", "Alice lives in Faro."),
-        ("Since when does Alice live in Faro?", "Alice lives in Faro."),
-        ("Where does Alice live, and did Bob visit Porto?", "Alice lives in Faro."),
-        ("Where does Alice live? I asked that before.", "Alice lives in Faro."),
-        ("Where did Alice move after Lisbon?", "Alice lives in Faro."),
-        ("Did Bob note it? Where does Alice live when not in Porto?", "Alice lives in Faro."),
-        ("Where does Alice live now? (Not where she lived before.)", "Alice lives in Faro."),
-        ("Where should I go to see where Alice lives before I fly to Lisbon?", "Alice lives in Faro."),
-        ("Where has Alice worked since July?", "Alice works at Nokia."),
-        ("How long has Alice worked for her employer?", "Alice works at Nokia."),
-        ("Where does Alice work when Google is closed?", "Alice works at Nokia."),
-        ("Where does Alice work? I want to call there first.", "Alice works at Nokia."),
-        ("Where does Alice work? Check it before telling Bob.", "Alice works at Nokia."),
-    ],
-)
+@cases("past")
 def test_what_is_asked_of_now_is_answered_of_now(question: str, text: str, clock: FakeClock) -> None:
     """However it is put: only the past tense asks for the past."""
     with remanence.open(None, clock=clock) as space:
@@ -148,80 +102,7 @@ def test_what_is_asked_of_now_is_answered_of_now(question: str, text: str, clock
     assert answer[0].current
 
 
-@pytest.mark.parametrize(
-    ("told", "question", "text"),
-    [
-        (
-            ["Alice lives in Porto.", "Bob lives in the old town.", "Alice lives in Faro."],
-            "Which town did Alice live in in February 2025?",
-            "Alice lives in Porto.",
-        ),
-        (
-            ["Alice lives in Porto.", "Alice's sister lives in Braga.", "Alice lives in Lisbon."],
-            "Where did Alice's sister live in March 2025?",
-            "Alice's sister lives in Braga.",
-        ),
-        (
-            ["Alice lives in Porto.", "Bob lives in Rome.", "Alice lives in Lisbon."],
-            "where did bob live previously?",
-            "Bob lives in Rome.",
-        ),
-        (
-            [
-                "I live in Porto.",
-                "My sister Carol lives in Braga.",
-                "I live in Faro.",
-                "My sister Carol lives in Evora.",
-            ],
-            "Where did I live previously?",
-            "I live in Porto.",
-        ),
-        (
-            [
-                "Alice works at Google.",
-                "Alice and Dan worked on the Falcon project in March 2025.",
-                "Alice works at Bosch.",
-            ],
-            "What did Alice work on in March 2025?",
-            "Alice and Dan worked on the Falcon project in March 2025.",
-        ),
-        (
-            [
-                "Alice lives in Porto.",
-                "Alice works at Google.",
-                "Alice works at Nokia.",
-                "Bob works at Google.",
-                "Alice lives in Lisbon.",
-                "Bob works at Bosch.",
-                "Alice lives in Faro.",
-            ],
-            "Where did Alice live when Alice worked at Google?",
-            "Alice lives in Porto.",
-        ),
-        (
-            [
-                "Alice lives in Porto.",
-                "Alice works at Google.",
-                "Alice works at Nokia.",
-                "Alice lives in Lisbon.",
-                "Bob works at Google.",
-                "Bob works at Bosch.",
-                "Alice lives in Faro.",
-            ],
-            "Where did Alice live when Bob worked at Google?",
-            "Alice lives in Lisbon.",
-        ),
-        (
-            [
-                "Alice's favourite drink is coffee.",
-                "Alice's favourite drink is cocoa.",
-                "Alice's favourite drink is cider.",
-            ],
-            "What was Alice's favourite drink before cider?",
-            "Alice's favourite drink is cocoa.",
-        ),
-    ],
-)
+@cases("past")
 def test_whom_and_what_it_is_about_decides(told: list[str], question: str, text: str, clock: FakeClock) -> None:
     """Somebody else's past is no answer, nor is a state to what happened. (One line a month.)"""
     with remanence.open(None, clock=clock) as space:

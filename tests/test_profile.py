@@ -18,9 +18,9 @@ from examples import examples
 from remanence import Memory, Space
 from remanence.models.readers import SmallReader
 from remanence.ports import ListReading, ReaderLine
-from remanence.recall.standing import NearestEarlier
 from remanence.recall.told import Told
 from remanence.recall.topics import load_topics
+from remanence.recall.validity.ended import NearestEarlier
 from remanence.schema import ExtractionResult, Fact, Utterance
 from remanence.testing import FakeClock, HashingEmbedder, ScriptedModel
 from remanence.testing.fakes import facts_reply

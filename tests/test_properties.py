@@ -282,7 +282,7 @@ def test_applying_a_line_twice_changes_nothing(steps: list[Any]) -> None:
         before = answers(space)
         with space._engine.open_index(space.name) as index:
             lines = list(space._engine.ledger.read(space.name))
-            index.apply_entries(lines)
+            index.apply(lines)
             versions = [line.event for line in lines if isinstance(line.event, Remembered)]
             for projection in index.signals.values():
                 projection.apply(0, versions)

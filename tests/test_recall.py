@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +17,8 @@ import pytest
 from rich.console import Console
 
 import remanence
+from case_tables import cases
+from new_interpreter import run_program
 from remanence import Recall, Space
 from remanence.events import Remembered
 from remanence.index.graph.graph_walk import ChainGraph, WalkScores
@@ -253,15 +252,7 @@ def test_a_name_is_found_in_part_and_in_small_letters(space: Space, question: st
     assert ("about Robert Jones" in space.recall(question).explain()) == ("robert" in question)
 
 
-@pytest.mark.parametrize(
-    ("name", "question"),
-    [
-        ("billing-api", "what does billing-api do?"),
-        ("acme.io", "who owns acme.io"),
-        ("Jean-Luc Picard", "what does jean-luc picard drink"),
-        ("alpha-one", "What about alpha one?"),
-    ],
-)
+@cases("recall")
 def test_a_name_with_other_signs_than_letters_is_found(space: Space, name: str, question: str) -> None:
     """Whether it was there before the first question or came later."""
     space.recall("Who is there?")
@@ -400,15 +391,8 @@ for reader in (None, "small"):
 @pytest.mark.slow
 def test_ties_are_broken_the_same_way_in_every_process(home: Path) -> None:
     """Whatever seed the hashes of a process have: without a reader, first come, first served; and with one."""
-    without_variable = {name: value for name, value in os.environ.items() if name != "REMANENCE_READER"}
     runs = [
-        subprocess.run(
-            [sys.executable, "-c", TWINS, str(home)],
-            env={**without_variable, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
+        run_program(TWINS, home, environment={"REMANENCE_READER": None, "PYTHONHASHSEED": seed}).splitlines()
         for seed in ("1", "2")
     ]
 
@@ -503,19 +487,7 @@ def test_importance_and_recency_settle_near_ties(space: Space, clock: FakeClock)
 # Other scripts, long texts, chats
 
 
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        ("東京タワーは赤い。", "東京"),
-        ("田中さんは寿司が好きです。", "寿司"),
-        ("我住在北京的胡同里。", "北京"),
-        ("서울에서 김치를 먹었다.", "김치를"),
-        ("Мария живёт в Москве.", "Москве"),
-        ("Η Μαρία μένει στην Αθήνα.", "Αθήνα"),
-        ("माया दिल्ली में रहती है।", "दिल्ली"),
-        ("We celebrated with 🎂 and 🎈.", "🎂"),
-    ],
-)
+@cases("recall")
 def test_words_of_every_script_are_found(space: Space, text: str, question: str) -> None:
     """Also where they are written without spaces."""
     space.add("Alice lives in Porto.")

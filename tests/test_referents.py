@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
+from case_tables import cases
 from remanence import Space
 from remanence.adapters import recall_for_prompt
 from remanence.models.readers import READER_VARIABLE
@@ -15,24 +16,7 @@ from remanence.recall.referents import find_referent, is_about_other, is_about_u
 from remanence.schema import SELF, Memory, Turn
 
 
-@pytest.mark.parametrize(
-    ("turn", "question", "meant"),
-    [
-        ("Let's plan a dinner for my sister Ana.", "What could I serve her?", "sister Ana"),
-        ("We're invited to the Hoffmanns.", "Which wine should I bring them?", "Hoffmanns"),
-        ("It's Tom's birthday.", "Can I book the thing he likes?", "Tom"),
-        ("My sister Ana and my brother Leo come to dinner.", "What could I serve him?", "brother Leo"),
-        ("My sister Ana and my brother Leo come to dinner.", "What do they eat?", "sister Ana brother Leo"),
-        ("Grandpa rang.", "When do I drive him to the clinic?", "Grandpa"),
-        ("Flying to Rome with Henrik.", "Which seat does he want?", "Henrik"),
-        ("Uncle Ray and Mrs Adeyemi come over.", "What does she drink?", "Mrs Adeyemi"),
-        ("My sister Ana cooks tonight.", "What must I avoid when she cooks?", ""),
-        ("I told my sister Ana about my diet.", "What did I tell her about it?", ""),
-        ("I told my sister Ana about my diet.", "What must I avoid?", ""),
-        ("My sister Ana is here.", "What does Tom bring her?", ""),
-        ("Let's talk about my diet.", "What should she avoid?", ""),
-    ],
-)
+@cases("referents")
 def test_a_pronoun_means_whom_the_turn_before_names(turn: str, question: str, meant: str) -> None:
     """Not who is told something, nor who stands beside the question."""
     assert find_referent(question, [turn, "For eight."]).text == meant
@@ -50,19 +34,7 @@ def test_a_short_question_about_a_thing_of_the_user_is_complete() -> None:
     assert is_follow_up("How big is it?", [])
 
 
-@pytest.mark.parametrize(
-    ("text", "is_others"),
-    [
-        ("I'm allergic to peanuts.", True),
-        ("My phone number is 555 0101.", True),
-        ("The user is allergic to peanuts.", True),
-        ("My cousin Dee hates mushrooms.", True),
-        ("My sister Ana hates shellfish.", False),
-        ("I'd never give Ana shellfish.", False),
-        ("The Lighthouse opens at six.", False),
-        ("Anna's birthday is in May.", True),
-    ],
-)
+@cases("referents")
 def test_what_is_told_of_the_user_is_about_others(text: str, is_others: bool) -> None:
     """And so is what begins with another name."""
     ana = find_referent("What could I serve her?", ["A dinner for my sister Ana."])
@@ -96,15 +68,7 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
         yield opened
 
 
-@pytest.mark.parametrize(
-    ("question", "right"),
-    [
-        ("Is there anything I shouldn't cook for him?", "Tom can't stand shellfish."),
-        ("Which seat do I have to reserve for him?", "Tom gets sick without a window seat."),
-        ("Which number do I dial to get him?", "Tom can be reached at 555 0177."),
-        ("What's my own number, in case he asks?", "My phone number is 555 0101."),
-    ],
-)
+@cases("referents")
 def test_the_person_is_meant_although_i_is_in_the_question(space: Space, question: str, right: str) -> None:
     """In recall and in prompts."""
     turns = [{"role": "user", "content": "Tom is visiting."}, {"role": "assistant", "content": "How nice!"}]

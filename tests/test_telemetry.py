@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from starlette.testclient import TestClient
 
 import remanence
+from new_interpreter import run_program
 from remanence import InvalidInput, Space, telemetry
 from remanence.index.engine.engine import Engine
 from remanence.recall import fusion
@@ -197,11 +196,9 @@ def test_nothing_is_left_when_it_is_switched_off() -> None:
 
 def test_nothing_is_imported_without_it() -> None:
     """A program that does not ask for traces loads nothing of OpenTelemetry."""
-    code = (
+    run_program(
         "import sys, remanence\n"
         "with remanence.open(None) as space:\n    space.add('Ana lives in Porto.'); space.recall('Ana')\n"
         "assert not [name for name in sys.modules if 'opentelemetry' in name], sys.modules.keys()\n"
         "assert 'remanence.telemetry' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -73,6 +73,32 @@ def test_an_ended_fact_is_shown_with_its_end(clock: FakeClock) -> None:
     assert not any("ended" in line for line in lines if "painted" in line)
 
 
+@pytest.mark.parametrize("reader", [None, SmallReader()], ids=["signals", "reader"])
+@pytest.mark.parametrize(
+    ("text", "current"),
+    [
+        ("Bob lived in Rome from 2020 to 2024.", False),
+        ("Bob worked at Siemens from 2020 to 2024.", False),
+        ("Bob lived in Rome.", True),
+        ("Bob visited Rome in 2024.", True),
+        ("Bob moved to Rome in 2024.", True),
+        ("Bob married Eva in 2024.", True),
+    ],
+)
+def test_a_past_state_with_an_end_is_over(text: str, current: bool, reader: object, clock: FakeClock) -> None:
+    """Though it is told in the past tense, as an event is. What happened, or has no end, is not over."""
+    with remanence.open(None, reader=reader, clock=clock) as space:
+        space.add(text)
+        clock.advance(days=1)
+        [hit] = space.recall("Where is Bob now?")
+        [listed] = space.recent()
+        assert (hit.current, bool(hit.holds)) == (current, current)
+        assert listed.current == current
+        if "from 2020" in text:
+            assert "ended 2025-01-01" in str(space.recall("Bob"))
+            assert space.recall("Bob", now="2022-05-01")[0].current
+
+
 @pytest.mark.parametrize(("month", "event"), list(zip(MONTHS, [text for text, _ in EVENTS], strict=True)))
 def test_with_a_time_the_event_of_that_time_is_first(month: str, event: str) -> None:
     """Also with the reader, which may like another event better."""

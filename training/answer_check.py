@@ -25,7 +25,7 @@ from training.material.files import TRAINING
 from remanence.models.answer_check import FILE, network_input
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import default_reader
-from remanence.recall.reading import closer_in_time
+from remanence.recall.reader_lines import closer_in_time
 from remanence.recall.sentence_features import Comparison
 
 COUNT, MINIMAL, SEED = 1_798, 900, 5

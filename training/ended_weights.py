@@ -24,8 +24,8 @@ import numpy as np
 from benchmarks.profile import fill, read
 
 import remanence
-from remanence.recall.standing import WEIGHTS, PairReader, ended_features
-from remanence.recall.told import ToldMemories
+from remanence.recall.told_memories import ToldMemories
+from remanence.recall.validity.ended import WEIGHTS, PairReader, ended_features
 from remanence.schema import UTC
 
 _PENALTY, _STEPS = 20.0, 30

@@ -42,8 +42,10 @@ __all__ = ["current_trace_id", "export_by_otlp", "instrument", "is_instrumented"
 TEXTS_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _DURATION = "gen_ai.client.operation.duration"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24)
-"""Seconds. Those of the conventions, with shorter ones: a memory is asked faster than a language model."""
+"""Seconds: the bounds of the buckets of a histogram of times. Those of the conventions, with shorter ones: a memory is
+asked faster than a language model."""
 _MAX_TEXT = 2_000
+"""Characters of a query or a memory that a span has."""
 _OPERATIONS: tuple[tuple[type, str, str], ...] = (
     (View, "_recall_with", "search_memory"),
     (Space, "add", "upsert_memory"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +10,6 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
-
-from remanence.text.framing import CLOSE_TAG, OPEN_TAG
 
 
 class Actor(BaseChatModel):
@@ -49,14 +46,6 @@ class Parrot(Actor):
     def _generate(self, messages: list[BaseMessage], *args: Any, **options: Any) -> ChatResult:
         said = "\n".join(f"{message.type}: {message.text}" for message in messages)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(said))])
-
-
-def recalled(text: str) -> list[dict[str, Any]]:
-    """The memories that a prompt quotes."""
-    if OPEN_TAG not in text:
-        return []
-    block = text.split(OPEN_TAG, 1)[1].split(CLOSE_TAG, 1)[0].strip("\n")
-    return [json.loads(line) for line in block.split("\n")[1:]]
 
 
 def system(prompt: Sequence[BaseMessage]) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from importlib.util import find_spec
 
 import pytest
 
 import langchain_remanence
+from new_interpreter import run_program
 
 LOOK = """
 import sys
@@ -59,15 +58,9 @@ NEEDS = [
 ]
 
 
-def run(program: str, *args: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_importing_loads_no_framework() -> None:
     """Nor an engine."""
-    loaded = set(run(LOOK).split())
+    loaded = set(run_program(LOOK).split())
 
     assert "langchain_remanence" in loaded
     assert not loaded & {"langchain", "langchain_core", "langchain_classic", "langgraph", "pydantic", "numpy"}
@@ -75,7 +68,7 @@ def test_importing_loads_no_framework() -> None:
 
 def without(*cases: tuple[str, ...]) -> dict[tuple[str, str], str]:
     """What each name says if these packages are missing; in one process, which forks for each case."""
-    said = [json.loads(line) for line in run(WITHOUT, json.dumps(cases)).splitlines()]
+    said = [json.loads(line) for line in run_program(WITHOUT, json.dumps(cases)).splitlines()]
     return {(packages, name): error for packages, name, error in said}
 
 

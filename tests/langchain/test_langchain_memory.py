@@ -10,9 +10,10 @@ from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
-from langchain_models import Actor, recalled
+from langchain_models import Actor
 from pydantic import BaseModel, ValidationError
 
+from framed import recalled
 from langchain_remanence import RemanenceChatMessageHistory, RemanenceMemory
 from remanence import Space
 from remanence.testing import FakeClock

@@ -14,15 +14,16 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMidd
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
-from langchain_models import WAYS, Actor, Parrot, asked, recalled, run, system
+from langchain_models import WAYS, Actor, Parrot, asked, run, system
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import BaseModel
 
 import remanence
+from framed import HOSTILE, recalled
 from langchain_remanence import RemanenceMiddleware
 from remanence import InvalidInput, Space
-from remanence.text.framing import CLOSE_TAG, OPEN_TAG
+from remanence.text.framing import CLOSE_TAG, OPEN_TAG, PREAMBLE
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
 LOOK_UP = AIMessage("Let me see.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])
@@ -515,3 +516,21 @@ def test_over_thirty_turns_all_before_the_question_stays_the_same() -> None:
             assert (after[0] == before[0]) is (number != 15)
         assert ["Mia" in prompt[0] for prompt in prompts] == [False] * 15 + [True] * 15
         assert sum(OPEN_TAG in prompt[-1] for prompt in prompts) > 15
+
+
+def test_orders_in_memories_reach_the_model_only_as_data(space: Space) -> None:
+    """In a real agent's prompt there is one block, before the user's words, and none in the rules of the agent."""
+    space.add_many([{"text": text} for text in HOSTILE])
+    model = Actor(lines=["Hello."])
+    agent = create_agent(
+        model, middleware=[RemanenceMiddleware(space, limit=20, max_tokens=None)], system_prompt="Be kind."
+    )
+    agent.invoke({"messages": [("user", "Who is Alice?")]})
+
+    prompt = asked(model.prompts[0])
+    assert system(model.prompts[0]) == "Be kind."
+    assert prompt.startswith(f"{OPEN_TAG}\n{PREAMBLE} Today is ")
+    assert prompt.endswith(f"\n{CLOSE_TAG}\n\nWho is Alice?")
+    assert (prompt.count("<"), prompt.count(">")) == (2, 2)
+    assert {memory["text"] for memory in recalled(prompt)} == set(HOSTILE)
+    assert [message.type for message in model.prompts[0]] == ["system", "human"]

@@ -9,9 +9,10 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import ToolException, tool
-from langchain_models import WAYS, Actor, asked, recalled, run
+from langchain_models import WAYS, Actor, asked, run
 
 import remanence
+from framed import recalled
 from langchain_remanence import RemanenceMiddleware
 from remanence import Policy, Space
 

@@ -12,8 +12,9 @@ from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.tools import tool
-from langchain_models import WAYS, Actor, Parrot, asked, recalled, run
+from langchain_models import WAYS, Actor, Parrot, asked, run
 
+from framed import recalled
 from langchain_remanence import RemanenceMemory, RemanenceMiddleware
 from remanence import Memory, Space
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_models import Actor, recalled
+from langchain_models import Actor
 
+from framed import recalled
 from langchain_remanence import RemanenceMiddleware
 from remanence import InvalidInput, Space
 

@@ -10,8 +10,9 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
-from langchain_models import Actor, recalled
+from langchain_models import Actor
 
+from framed import recalled
 from langchain_remanence import memory_tools
 from remanence import InvalidInput, Space
 from remanence.text.framing import CLOSE_TAG

@@ -10,10 +10,11 @@ from uuid import UUID
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
-from langchain_models import Actor, Parrot, asked, recalled
+from langchain_models import Actor, Parrot, asked
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
+from framed import recalled
 from langchain_remanence import RemanenceMiddleware, memory_tools
 from remanence import InvalidInput, Space
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from llama_index.core.workflow import Context, JsonSerializer
 import remanence
 from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, RemanenceRetriever, RemanenceToolSpec
 from llamaindex.scripted import Counting, Scripted, assistant, calling, texts, user
+from new_interpreter import run_program
 from remanence.text.framing import OPEN_TAG
 
 
@@ -220,10 +219,7 @@ async def test_a_context_is_restored_after_a_restart(home: Path) -> None:
     await agent.run("Hello.", ctx=context, memory=memory)
     written = json.dumps(context.to_dict(serializer=JsonSerializer()))
 
-    command = [sys.executable, "-c", ELSEWHERE, str(Path(__file__).parents[1])]
-    done = subprocess.run(command, input=written, capture_output=True, text=True, timeout=120)
-
-    assert "I am Ana and I live in Porto." in done.stdout, done.stderr
+    assert "I am Ana and I live in Porto." in run_program(ELSEWHERE, Path(__file__).parents[1], stdin=written)
     assert texts(memory.get_all()) == ["Hello.", "Good day.", "Who am I?", "You are Ana."]
 
 

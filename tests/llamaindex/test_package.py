@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from llama_index.core.memory import BaseMemory, BaseMemoryBlock
 
 import llama_index_remanence
+from new_interpreter import run_program
 
 LAZY = """
 import sys
@@ -49,20 +48,14 @@ print("Porto" in recalled.content)
 """
 
 
-def run(program: str, *args: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_importing_it_loads_neither_engine_nor_framework() -> None:
     """LlamaIndex alone takes seconds."""
-    assert not set(run(LAZY).split()) & {"llama_index", "numpy", "pydantic", "qdrant_client", "igraph"}
+    assert not set(run_program(LAZY).split()) & {"llama_index", "numpy", "pydantic", "qdrant_client", "igraph"}
 
 
 def test_without_llamaindex_each_name_says_what_to_install() -> None:
     """With the exact line."""
-    said = run(MISSING).splitlines()
+    said = run_program(MISSING).splitlines()
 
     assert len(said) == len(llama_index_remanence.__all__)
     assert all(line.endswith('Run: pip install "remanence[llamaindex]"') for line in said)
@@ -83,7 +76,7 @@ def test_llamaindex_has_it_under_its_own_integrations() -> None:
 
 def test_nothing_asks_the_network(home: Path) -> None:
     """Not for a tokenizer either."""
-    assert run(OFFLINE, str(home)) == "True\n"
+    assert run_program(OFFLINE, str(home)) == "True\n"
 
 
 def test_every_public_name_is_there() -> None:

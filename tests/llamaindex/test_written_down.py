@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import remanence
 from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore, RemanenceMemory, RemanenceMemoryBlock
 from llama_index_remanence.space_reference import close_opened
 from llamaindex.scripted import texts, user
+from new_interpreter import run_program
 
 
 class Idle(Workflow):
@@ -62,11 +61,7 @@ def test_another_process_opens_the_location_again_and_goes_on(home: Path) -> Non
     memory = RemanenceMemory(location=home, path=("users", "a/b"), session_id="s1")
     memory.set([ChatMessage(role="system", content="Be brief.")])
 
-    done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE], input=memory.to_json(), capture_output=True, text=True, timeout=120
-    )
-
-    assert done.stdout == "default/users/a%2Fb Be brief. True\n", done.stderr
+    assert run_program(ELSEWHERE, stdin=memory.to_json()) == "default/users/a%2Fb Be brief. True\n"
     assert texts(memory.get_all()) == ["Be brief.", "Hello from elsewhere."]
 
 

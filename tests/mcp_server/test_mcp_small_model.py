@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +14,7 @@ from mcp_calls import connected
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import remanence
+from new_interpreter import run_program
 from remanence import InvalidInput
 from remanence_server.mcp import Grant, TokenFile
 from trace_spans import recorded_spans
@@ -207,7 +206,7 @@ async def test_a_call_belongs_to_the_trace_in_its_meta(space: remanence.Space, s
 
 def test_the_tools_are_listed_before_the_engine_is_loaded(home: Path) -> None:
     """Over standard input: what takes long to import is not there yet, and the folder is not made."""
-    code = (
+    printed = run_program(
         "import sys, anyio\n"
         "from mcp import Client\n"
         "from remanence.cli import server_commands\n"
@@ -223,8 +222,6 @@ def test_the_tools_are_listed_before_the_engine_is_loaded(home: Path) -> None:
         "with ExitStack() as opened:\n"
         "    anyio.run(main, server_commands._lazy_server(remanence_server.mcp, args, opened))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert re.findall(r"\S.*", done.stdout) == ["9", "[]"]
+    assert re.findall(r"\S.*", printed) == ["9", "[]"]
     with remanence.open(home) as stored:
         assert stored.count() == 1

@@ -309,7 +309,8 @@ def _search(
 ) -> list[Hit]:
     since = None if window_days is None else f"{window_days} days ago"
     asked = limit * (4 if min_score is not None else more)
-    space, options = current_space(), {"limit": asked, "tags": tags or None, "since": since, "include": include}
+    options: dict[str, Any] = {"limit": asked, "tags": tags or None, "since": since, "include": include}
+    space = current_space()
     found = space.recall(query, **options) if query and query.strip() else space.recent(**options)
     kept = [hit for hit in found if _is_kept(hit, min_score)]
     return kept if more > 1 else kept[:limit]

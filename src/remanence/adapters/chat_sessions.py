@@ -52,7 +52,8 @@ def placeholder_text(calls: Sequence[tuple[str, str]], content_types: Iterable[s
     return f"[{', '.join(dict.fromkeys(content_types)) or 'no text'}]"
 
 
-_MAX_TTL = timedelta(days=365_000)  # a moment so much later is still a datetime
+_MAX_TTL = timedelta(days=365_000)
+"""The longest time until a message expires: a moment so much later is still a datetime."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from remanence.space.view import View
 
 _MAX_SOURCE_LENGTH = 512
-"""A longer source of a document is kept in its metadata only."""
+"""The most characters of the source of a memory. A longer source of a document is kept in its metadata only."""
 _MAX_IDENTITY_LENGTH = 480
-"""In place of a longer identity of a document, the key of its memory has a digest."""
+"""Characters up to which the identity of a document is the key of its memory. A longer one is replaced by a digest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from io import StringIO
 
 from remanence.cli.output import print_error, safe_streams
 from remanence.cli.parser import WrongValue, make_parser
@@ -47,6 +48,9 @@ _PIPE_CLOSED = 141
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    # A shell that closed a stream (`>&-`) wants nothing printed there.
+    sys.stdout = sys.stdout or StringIO()
+    sys.stderr = sys.stderr or StringIO()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a letter shows a question mark in its place.
         if reconfigure := getattr(stream, "reconfigure", None):

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 section("Spaces, jobs and upkeep")
 
 _POLL_SECONDS = 0.5
+"""Seconds between two looks for queued jobs, if there was none."""
 _RETRY_SECONDS = 5.0
+"""Seconds until the next try, if the ledger could not be reached."""
 
 
 @command("spaces", "spaces ./memory", "folder")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 STORY: dict[str, Any] = json.loads(Path(__file__).with_name("demo_story.json").read_text("utf-8"))
 _SIGNALS = ("vectors", "words", "graph", "times")
 _HITS_SHOWN = 3
+"""Hits of a recall that the demo prints."""
 
 
 def run_demo(keep: Path | None, embedder: str | None) -> None:

@@ -25,8 +25,10 @@ from remanence.schema.version import __version__
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-_MIN_FREE = 200_000_000  # bytes; a full disk stops writes
+_MIN_FREE = 200_000_000
+"""Bytes of free disk below which `doctor` warns: a full disk stops writes."""
 _MAX_SPACES = 20
+"""Spaces that `doctor` looks at, so that it ends soon in a folder of many thousands."""
 _MARKS = {"good": "ok", "note": "--", "problem": "!!"}
 
 

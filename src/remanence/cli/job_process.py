@@ -25,6 +25,7 @@ from remanence.index.journal import JobState
 from remanence.remember.jobs import record_ended_try, try_job
 
 _IDLE_SECONDS = 60.0
+"""Seconds without a job after which the process for jobs is ended: its models take memory."""
 # Isolated, with the path of this process: neither the current folder nor this one is searched for modules.
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from remanence.cli.job_process import main; main()"
 

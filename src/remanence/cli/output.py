@@ -140,7 +140,8 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
         print(recall.explain())
         return
     elif stdout_is_terminal():
-        console().print(recall.table(ids=True))  # names the missing signals, too
+        console().print(recall.table(ids=True, reasons=False))  # names the missing signals, too
+        console().print("--explain says why each was found", style="dim")
         return
     else:
         from remanence.recall.answer import hit_label

@@ -106,6 +106,7 @@ def _lazy_server(server_package: Any, args: Namespace, opened: ExitStack) -> Any
 
 
 _POLL_SECONDS = 0.5
+"""Seconds between two looks of the server for queued jobs, if there was none."""
 _SETTINGS = "host port rate_limit max_body max_file shutdown_seconds log_format log_level"
 
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from remanence.graph.graph_at_time import GraphAtTime
-from remanence.schema import ASSISTANT, MEMORY_KINDS, SELF, micros
+from remanence.schema import ASSISTANT, MEMORY_KINDS, MICROS_PER_DAY, SELF, micros
 
-_DAY = 86_400_000_000
-_WEEK = 7 * _DAY
-_MONDAY = 4 * _DAY
+_WEEK = 7 * MICROS_PER_DAY
+"""Microseconds of a week."""
+_MONDAY = 4 * MICROS_PER_DAY
 """1970-01-05, the first Monday, in microseconds."""
 _MIN_RECENT = 3
+"""Memories of the last four weeks that an entity needs to be listed as growing. Chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,20 @@ from remanence.graph.pictures.layout import seeded_igraph, separate
 from remanence.index.index import PositionCache
 
 _MAX_TOGETHER = 12
-"""Of a memory that mentions more entities, such as a list, only the first are counted as mentioned together."""
+"""Entities of one memory that are counted as mentioned together, the first ones: a memory with more is a list."""
 _RELATED = 2
-"""How many times a relation counts as much as being mentioned in one memory."""
+"""How many times a relation counts as much as being mentioned in one memory. Chosen by eye."""
 _EDGES_PER_NODE = 6
-"""Edges of a map, at most, for each entity in it."""
+"""Edges that a map has at most for each entity in it, so that they can be told apart. Chosen by eye."""
 _MAX_GROUPS = 150
 """How many groups of entities are drawn apart; the smallest become one."""
 _MAX_LAYOUTS = 16
+"""Layouts that are kept in memory, those used last."""
 _SPACING, _GAP = 11.0, 26.0
-"""Pixels between entities of a group, and between groups."""
+"""Pixels between entities of a group, and between groups. Chosen by eye."""
 _FILLED, _NEARER = 0.62, 0.7
-"""How large the disc of all groups is beside their areas, and the power by which what is far out comes nearer."""
+"""How large the disc of all groups is beside their areas, and the power by which what is far out comes nearer. Chosen
+by eye."""
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 
 WeightedEdge: TypeAlias = tuple[int, int, float]

@@ -19,6 +19,7 @@ from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, NEXT_TURN, GraphAtTime, GraphEdge, GraphNode
 from remanence.index.arrays import Interner
 from remanence.index.claims.relations import Direction
+from remanence.index.numbers import Row
 from remanence.recall.show import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
 from remanence.schema.display import data_frame
@@ -28,15 +29,18 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_DEPTH = 8
-"""The most steps from a start: further on, nearly everything is reached."""
+"""Steps from a start, at most: further on, nearly everything is reached."""
 FAN_OUT = 32
-"""How many relations, and how many mentions, are followed from a node that is not the start."""
+"""Relations, and mentions, that are followed from a node that is not the start. It limits the work at an entity that
+nearly every memory mentions."""
 _PATH_FAN_OUT = 256
-"""How many edges of a node are read when a path is looked for."""
+"""Edges of a node that are read when a path is looked for. It limits the work at an entity that nearly every memory
+mentions."""
 _MAX_LABEL_LENGTH = 120
 """Characters of the label of a node."""
 _UNSTATED_COST = 1 + 1 / 64
-"""What a mention or a next turn counts in a path; relations and links count 1. The number of steps decides first."""
+"""What a mention or a next turn costs in a path, where relations and links cost 1. The number of steps decides first:
+64 of them cost less than one step more."""
 _MODES = {"out": "out", "in": "in", "both": "all"}
 _EDGE_COLUMNS = (
     *("source", "name", "target", "valid_from", "valid_until", "recorded_at", "confidence", "observed_by"),
@@ -235,7 +239,7 @@ def _public_values(
 ) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
     """Graph nodes and edges as the values that callers get."""
     in_memories = [node for node in depths if node.kind == "memory"]
-    memories = dict(zip(in_memories, graph.index.memories([node.number for node in in_memories]), strict=True))
+    memories = dict(zip(in_memories, graph.index.memories([Row(node.number) for node in in_memories]), strict=True))
     nodes = {node: _node(graph, node, depth, memories.get(node)) for node, depth in depths.items()}
     return tuple(nodes.values()), tuple(
         _edge(edge, nodes[edge.source].id, nodes[edge.target].id, memories.get(edge.source), memories.get(edge.target))

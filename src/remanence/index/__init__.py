@@ -1,21 +1,27 @@
 """What the ledger entries of a space add up to, and the engine that keeps it for each space in use.
 
-Each of these has `apply` (take the next entries), `save` and `load` (arrays for the index file). Only vectors have
-`erase`; the others are built again without what was erased. What happens when an entry is applied is in `contents.py`.
+An entry goes through the parts in this order (`contents.py`), each with `apply` (take the next entries), `save` and
+`load` (arrays for the index file). Only vectors have `erase`; the others are built again without what was erased.
 
-versions/            which memories there are, in which versions, and which of them a view may see
+versions/            the memories and their versions, which of them a view may see, what they are filtered by
 names/               names, and the entities that they stand for
 claims/              claims, the relations that they add up to, and when they are valid
 links.py             links between memories
-numbers.py           the types of the numbers by which an index knows things
 journal.py           extractions, jobs, upkeep runs, usage
 words.py             the signal of memories that share words with the question
 vectors/             the signal of memories near it in meaning, and the vector stores
 times.py             the signal of memories from the time that it names
 graph/               the signal of memories connected to what it is about
-arrays.py            growing arrays, from which these are made
 
-contents.py          all of these at one ledger position: what happens when an entry is applied
+These are made of:
+
+batch.py             what a part is given to apply: versions of memories, or one other entry
+numbers.py           the types of the numbers by which an index knows things
+arrays.py            growing arrays, and parts that are saved as arrays
+
+And these keep them:
+
+contents.py          all parts at one ledger position: what happens when an entry is applied
 projection.py        loads them from the index file, brings them up to date from the ledger, saves and rebuilds them
 index.py             the projection with what readers and writers look up in it; what takes long to compute from it
 index_file.py        the file that an index is loaded from

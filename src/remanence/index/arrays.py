@@ -22,10 +22,10 @@ from remanence.schema import OPEN_END
 T = TypeVar("T", bound=Hashable)
 
 _MIN_CAPACITY = 16
-"""Places of a new column; it grows from there by a factor."""
+"""Values for which a new column has room; it grows from there by a factor."""
 MAX_UNRESERVED_VALUES = 4_096
-"""Columns loaded with more values reserve capacity at once, so that adding the first memory does not reallocate them
-all. Smaller columns reserve it when they grow."""
+"""Values of a column up to which it reserves capacity only when it grows. Columns loaded with more reserve it at once,
+so that adding the first memory does not reallocate them all."""
 
 
 class Column:
@@ -313,9 +313,9 @@ class BackgroundBuild(Generic[T]):
 
 
 _MAX_TAIL = 2_048
-"""The length of a tail that is not packed, plus one for every 32 numbers in the base."""
+"""Numbers that a tail has at most before it is packed, and one more for every 32 numbers in the base."""
 _PACKED_AT_ONCE = 1 << 18
-"""The length of a base that is packed while others wait: it takes a few milliseconds."""
+"""Numbers of the longest base that is packed while others wait: it takes a few milliseconds."""
 
 Members = NDArray[np.int32]
 
@@ -462,6 +462,10 @@ class EdgeEnds:
     def __len__(self) -> int:
         return len(self._by_edge)
 
+    def stored(self) -> list[tuple[int, list[tuple[int, int]]]]:
+        """What another one is made of."""
+        return list(self._by_edge.items())
+
     def add(self, edge: int, position: int, end: int) -> None:
         self._by_edge.setdefault(edge, []).append((position, end))
 
@@ -486,4 +490,4 @@ class EdgeEnds:
 
 
 GRAPH = Codec(lambda graph: graph.endpoints, Adjacency)
-ENDINGS = Codec(lambda endings: pack(list(endings._by_edge.items())), lambda array: EdgeEnds(unpack(array)))
+ENDINGS = Codec(lambda endings: pack(endings.stored()), lambda array: EdgeEnds(unpack(array)))

@@ -1,8 +1,9 @@
 """What the entries of one space add up to, and what happens when an entry is applied.
 
-An entry of kind "remembered" is a version of a memory: it gets a row in the catalog and its fields, its names get
-numbers, its claims are indexed, and so it is by each signal. Entries that hide or show memories change the catalog
-only. All other entries are about entities, relations, links, jobs or usage. Nothing here reads or writes files.
+Entries come in batches: versions of memories, or one entry of another kind. Every part is given every batch, and takes
+of it what concerns that part. A version gets a row in the catalog and its fields, its names get numbers, its claims are
+indexed, and then each signal indexes it. Other entries hide or show memories, or are about entities, relations, links,
+jobs or usage. Nothing here reads or writes files.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from remanence.events import Emptied, Erased, Quarantined, Released, Remembered, Restored
+from remanence.events import Emptied, Erased
+from remanence.index.batch import Batch
 from remanence.index.claims.relations import RelationIndex
 from remanence.index.graph.entity_graph import EntityGraph
 from remanence.index.index_file import IndexPart
@@ -25,7 +27,7 @@ from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.times import Times
 from remanence.index.vectors.vectors import Vectors
-from remanence.index.versions.catalog import MEMORY_ENTRY_KINDS, Catalog
+from remanence.index.versions.catalog import Catalog
 from remanence.index.versions.fields import RowFields
 from remanence.index.words import Words
 from remanence.ledger.codec import WRONG_TYPES, find_damage
@@ -87,7 +89,10 @@ class IndexContents:
         signals = sorted([*built_in, *map(deepcopy, extra_signals)], key=lambda signal: signal.stage)
         self.signals: dict[str, Signal] = {signal.name: signal for signal in signals}
         self.signal_weights = {signal.name: signal.weight for signal in signals}
-        self._state: dict[str, EntityRegistry | RelationIndex | Links | Journal | Usage] = {
+        # In the order in which they are given a batch: claims need the numbers of names, and all need the rows.
+        self._state: dict[str, RowFields | Names | EntityRegistry | RelationIndex | Links | Journal | Usage] = {
+            "fields": self.fields,
+            "names": self.names,
             "registry": self.registry,
             "relations": self.relations,
             "links": self.links,
@@ -111,8 +116,7 @@ class IndexContents:
     @property
     def parts(self) -> dict[str, IndexPart]:
         """What the index file contains, by name."""
-        own: dict[str, IndexPart] = {**self.catalog.parts, "fields": self.fields, "names": self.names}
-        return {**own, **self._state, **self.signals}
+        return {**self.catalog.parts, **self._state, **self.signals}
 
     def take_vectors(self, vectors: Vectors) -> None:
         """Use these vectors, to which the same entries were applied, and apply the next ones to them too."""
@@ -128,7 +132,7 @@ class IndexContents:
             self.is_emptied = kind == "emptied"
             while batch := list(islice(run, _BATCH if kind == "remembered" else 1)):
                 try:
-                    self._apply_batch(kind, batch, applied)
+                    self._apply_batch(Batch.of(kind, batch, len(self.catalog)), applied)
                 except WRONG_TYPES as error:
                     self.damage = find_damage(batch)
                     if self.damage is None:
@@ -159,52 +163,53 @@ class IndexContents:
                 self.applied += 1
                 yield entry
 
-    def _apply_batch(self, kind: str, entries: Sequence[Entry], applied: Applied) -> None:
-        """Apply entries of one kind: versions of memories, or one other entry."""
-        if kind == "remembered":
-            self._apply_versions(entries)
-            applied.blank.update(entry.position for entry in entries if entry.event is None)
-            return
-        for entry in entries:
-            self.catalog.apply_entry(entry)
-            if isinstance(entry.event, Erased):
-                applied.blank.difference_update(entry.event.positions)
-            elif isinstance(entry.event, Emptied):
-                applied.blank.clear()
-            if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released | Restored):
-                self._apply_state(entry)
-            elif isinstance(entry.event, Erased):
-                number = self.catalog.number(entry.event.memory)
-                if number is not None:
-                    applied.erased.append(number)
-                elif self.relations.is_assertion(entry.event.memory) or self.links.has(entry.event.memory):
-                    self._apply_state(entry)
-                    applied.erased.append(None)
-                elif self.registry.is_registered(entry.event.memory, entry.position):
-                    applied.erased.append(None)
+    def _apply_batch(self, batch: Batch, applied: Applied) -> None:
+        """Give a batch to every part: first to the catalog, which gives versions their rows, last to the signals."""
+        self.catalog.apply(batch)
+        self._note(batch, applied)
+        for part in self._state.values():
+            part.apply(batch)
+        if batch.entry is None:
+            self._apply_to_signals(batch)
+        else:
+            self._add_descriptions(batch.entry)
 
-    def _apply_versions(self, entries: Sequence[Entry]) -> None:
-        first = len(self.catalog)
-        self.catalog.apply_versions(entries)
-        versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
-        self.fields.apply(first, versions)
-        self.names.apply(versions)
-        self.relations.apply(versions)
+    def _note(self, batch: Batch, applied: Applied) -> None:
+        """Note what the owner of the index has to act on. Links and relations are still known then."""
+        if batch.entry is None:
+            applied.blank.update(entry.position for entry in batch.entries if entry.event is None)
+            return
+        event = batch.entry.event
+        if isinstance(event, Emptied):
+            applied.blank.clear()
+        elif isinstance(event, Erased):
+            applied.blank.difference_update(event.positions)
+            number = self.catalog.number(event.memory)
+            if number is not None or self._is_known_otherwise(event.memory, batch.entry.position):
+                applied.erased.append(number)
+
+    def _is_known_otherwise(self, subject: str, position: int) -> bool:
+        """Whether an id is that of a relation, a link or a registered entity."""
+        return (
+            self.relations.is_assertion(subject)
+            or self.links.has(subject)
+            or self.registry.is_registered(subject, position)
+        )
+
+    def _apply_to_signals(self, batch: Batch) -> None:
         for name, signal in self.signals.items():
             if name in self.broken or (signal is self.vectors and not self.applies_vectors):
                 continue
             try:
-                signal.apply(first, versions)
+                signal.apply(batch.first, batch.versions)
             except Exception as error:
                 # The entries are safe in the ledger. Whatever broke this signal, recall names it and asks the
                 # others; `rebuild` repairs it.
-                log.exception("the signal %r of space %r could not be brought up to date", name, entries[0].space)
+                log.exception("the signal %r of space %r could not be brought up to date", name, batch.entries[0].space)
                 self.broken[name] = f"{type(error).__name__}: {error}"
 
-    def _apply_state(self, entry: Entry) -> None:
-        """Apply an entry that is not a version of a memory: about entities, relations, links, jobs or usage."""
-        for part in self._state.values():
-            part.apply_entry(entry)
+    def _add_descriptions(self, entry: Entry) -> None:
+        """Index the descriptions of entities that an entry changed."""
         for number, text in self.registry.changed_descriptions(entry):
             self.graph.add_description(number, text, entry.position)
             if not self._load_vectors([text_hash(text)]):

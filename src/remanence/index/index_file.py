@@ -40,7 +40,9 @@ _ENCRYPTED = b"RMNE1\0\0\0"
 """The first bytes of an encrypted file: the rest is a file in pieces, each with its nonce and tag."""
 _PREFIX = struct.Struct("<8sIIxxxxxxxxxxxxxxxx")  # signature, checksum, length of the table
 _ALIGN = 16
+"""Bytes to a multiple of which each array of the file is aligned."""
 _SMALL_FILE = 1 << 20
+"""Bytes of a file whose small arrays are not copied: views of them may keep all of it in memory."""
 _DTYPES = frozenset("biuf")  # booleans and numbers
 _UNREADABLE = (
     *(OSError, EOFError, struct.error),  # truncated or overwritten

@@ -27,6 +27,7 @@ from remanence.events import (
     Worked,
 )
 from remanence.index.arrays import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
+from remanence.index.batch import Batch
 from remanence.schema import Entry, TokenUsage, micros
 
 JobStatus = Literal["queued", "waiting", "done", "given up", "cancelled"]
@@ -156,7 +157,10 @@ class Journal(SavedPart):
         self._promotion_positions: dict[str, list[int]] = {}  # also of promotions that were undone
         self._extraction_positions: dict[str, list[int]] = {}  # by source memory, and by resulting memory
 
-    def apply_entry(self, entry: Entry) -> None:
+    def apply(self, batch: Batch) -> None:
+        entry = batch.entry
+        if entry is None:
+            return
         event = entry.event
         if isinstance(event, Extracted):
             record = ExtractionRecord(entry.position, event.by, event.model, event.prompt, event.facts)
@@ -280,7 +284,10 @@ class Usage(SavedPart):
         )
         return next(same, None)
 
-    def apply_entry(self, entry: Entry) -> None:
+    def apply(self, batch: Batch) -> None:
+        entry = batch.entry
+        if entry is None:
+            return
         event = entry.event
         if isinstance(event, Used):
             before = self.get(event.memory)

@@ -14,7 +14,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MAX_RETRIES = 20
-"""How often a read is run again while other processes erase what it finds."""
+"""How often a read is run again, at most, while other processes erase what it finds."""
 
 
 class RowErased(LookupError):
@@ -37,7 +37,7 @@ def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
 
 
 _MAX_CACHED_MEMORIES = 4_096
-"""How many memories are kept, those read last."""
+"""Memories that are kept in memory, those read last."""
 _MAX_RECALLED_TEXTS = 512
 """Texts of recalled memories that are known when one is added again, the last ones."""
 

@@ -27,7 +27,7 @@ from remanence.index.links import Links
 from remanence.index.memory_cache import MemoryCache, RowErased
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
-from remanence.index.numbers import MemoryNumber
+from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.times import Times
 from remanence.index.vectors.store_sync import passage_texts
 from remanence.index.vectors.stores.folder import FolderStore
@@ -51,11 +51,11 @@ OpenStore = Callable[[int], "VectorStore"]
 
 FORMAT = "22"
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
-"""The index file is written again after this many new entries, or a twentieth of those in the file if that is more. A
+"""New entries after which the index file is written again, or a twentieth of those in the file if that is more. A
 process that is killed leaves no more than that to be applied again."""
 _UNSAVED = 32
-"""How many entries the index file may lack when a space is closed. Applying them takes less time than writing the file;
-a space with fewer entries has none."""
+"""Entries that the index file may lack when a space is closed. Applying them takes less time than writing the file; a
+space with fewer entries has none."""
 _MAX_REBUILT_AT_ONCE = 1_000
 """Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
 _EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
@@ -144,7 +144,7 @@ class Projection:
             if saved is None or not loaded:
                 self.catch_up()
             else:
-                self.apply_entries(saved.later_entries)
+                self.apply(saved.later_entries)
                 self._head = saved.head
         except BaseException:
             self._store.close()
@@ -173,7 +173,7 @@ class Projection:
                 self.rebuild()
             head = self._ledger.head() if head is None else head
             if head != self._head:
-                self.apply_entries(self._ledger.read(self.space, after=self.catalog.position))
+                self.apply(self._ledger.read(self.space, after=self.catalog.position))
                 self._head = head
 
     def apply_written(self, entries: Sequence[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
@@ -181,13 +181,13 @@ class Projection:
         with self.lock:
             self.vectors.sync.written_here = True
             try:
-                self.apply_entries(entries, vectors)
+                self.apply(entries, vectors)
             finally:
                 self.vectors.sync.written_here = False
             if entries:
                 self._head = max(self._head, entries[-1].position)
 
-    def apply_entries(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
+    def apply(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         """Apply these entries; `vectors` are their embeddings, so that they need not be read back."""
         with self.lock:
             if self._is_partial:
@@ -223,12 +223,12 @@ class Projection:
         with self.lock:
             return list(dict.fromkeys((*self.vectors.text_hashes(), *self.graph.text_hashes())))
 
-    def rows_missing_vectors(self) -> list[int]:
+    def rows_missing_vectors(self) -> list[Row]:
         """The rows with a text that has no vector yet, in order."""
         with self.lock:
             return self.vectors.sync.rows_missing_vectors()
 
-    def fill_missing_vectors(self, rows: Sequence[int] | None = None) -> None:
+    def fill_missing_vectors(self, rows: Sequence[Row] | None = None) -> None:
         """Read the vectors that were stored since: of the texts of these rows, or by default of all that lacks one."""
         with self.lock:
             self._is_partial = True

@@ -26,7 +26,7 @@ _SERVICE = "remanence"
 _KEY_SIZE, _NONCE_SIZE, _TAG_SIZE = 32, 12, 16
 """Bytes of a key of AES-256, of a nonce of GCM and of its tag."""
 _PIECE = 1 << 26
-"""How many bytes of a file are encrypted at a time: a call takes less than 2 GiB."""
+"""Bytes of a file that are encrypted at a time: a call takes less than 2 GiB."""
 _CONTENT_SIZE, _DIGEST_SIZE = 32, 16
 """Bytes of the content hash of an entry, and of a digest with the key."""
 

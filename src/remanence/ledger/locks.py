@@ -14,7 +14,7 @@ from uuid import uuid4
 from remanence.operating_system import try_lock, write_at_start
 
 _ATTEMPTS = 100
-"""How often the folder of a lock file is made, and the file opened, while another process removes it."""
+"""How often the folder of a lock file is made and the file opened, at most, while another process removes it."""
 
 
 class ThreadLocks:

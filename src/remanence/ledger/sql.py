@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 Read = Callable[[str, Sequence[Any]], list[Any]]
 """Runs a statement with these values, and returns its rows."""
-BATCH = 500  # values in one list of choices
+BATCH = 500
+"""Values in one list of a statement."""
 VECTOR_DTYPE = np.dtype("<f4")
 
 

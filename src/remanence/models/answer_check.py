@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _REPLACED = 2
-"""The place of the feature of a line with the log odds that a later one replaces it, by the reader."""
+"""The place, among the features of a line, of the log odds that a later one replaces it, by the reader."""
 MIN_SUCCESSOR, _MIN_UNMARKED = -2.0, -1.0
 """The log odds from which on a later line is about the same, so that it may have replaced the one before: if recall
-said so, and if only this reading does."""
+said so, and if only this reading does. Chosen on the first 60 answers of "Checked answers" in docs/decisions.md."""
 _NO_LINE = -5.0
 """The log odds that are taken for a further line, where there is none: those of a line about another matter."""
 FILE = Path(__file__).with_suffix(".json")

@@ -46,7 +46,8 @@ _METHODS = (
     ("embed_documents", "embed_query"),  # LangChain
     ("get_text_embedding_batch", "get_query_embedding"),  # LlamaIndex
 )
-BATCH_SIZE = 256  # texts in one call to the embedder: hosted ones accept this many
+BATCH_SIZE = 256
+"""Texts in one call to an embedder: hosted ones accept this many."""
 TABLE = Path(__file__).parent / "word_table"
 VECTORS, TOKENIZER = "pieces.npz", "tokenizer.json"
 SHA256 = {
@@ -61,10 +62,11 @@ _QUESTION, _TEXT = 0, 1
 _WINDOW = 94
 """Word pieces that the default embedder reads at once. Of a longer text it takes the mean of several windows."""
 _MAX_WINDOWS = 8
-"""How many windows of a text are read, at most."""
+"""Windows of a text that are read, at most. It limits the work for a long text."""
 FORMER_DEFAULT = "wordllama-256"
 """The default embedder of ledgers that were written before this table was there."""
-BLOCK_SIZE = 4096  # pieces summed at a time, so that a megabyte of text needs no gigabyte of vectors
+BLOCK_SIZE = 4096
+"""Word pieces that are summed at a time, so that a megabyte of text needs no gigabyte of vectors."""
 
 
 def resolve_embedder(embedder: object = None, timeout: float | None = None) -> CheckedEmbedder:

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 CURVES = Path(__file__).with_name("lifetimes.json")
 TOPICS = Path(__file__).with_name("lifetime_topics.npz")
 DAYS_PER_YEAR = 365.25
+"""Days of a year, on average."""
 MAX_LOG_ODDS = 4.0
-"""What a memory is, is taken to be known no better than this: 98 of 100."""
+"""The highest log odds of what a memory is: it is taken to be known no better than in 98 of 100. Chosen by hand."""
 
 MIN_NEARNESS = 0.6
-"""A memory whose vector is less near than this (cosine) to every matter is of none that is known."""
+"""The cosine below which the vector of a memory is near to no matter, so that it is of none that is known. Chosen by
+hand; the curves were learned with it."""
 
 _OTHER = 0.1
 """How often a text is about something else than the topic it is nearest to, or about more: then it ends at the usual

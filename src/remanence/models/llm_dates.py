@@ -19,6 +19,7 @@ from remanence.text.temporal.time_lexer import lex, may_have_time
 from remanence.text.temporal.time_vocabulary import MONTHS
 
 _DAY, _WEEK, _YEAR = timedelta(days=1), timedelta(days=7), timedelta(days=366)
+"""The lengths of time by which the dates of a language model are compared with those of the text."""
 _ISO = re.compile(r"(\d{4}(?:-\d\d){0,2})(?![\d-])(?:[T ][\d:.+Z-]+)?(?:/(\d{4}(?:-\d\d){0,2})\b.*)?")
 _WORD = re.compile(r"[^\W\d_]+")
 _DAY_OF_MONTH = re.compile(r"(?:on )?(?:the )?\d{1,2}(?:st|nd|rd|th)?", re.IGNORECASE)

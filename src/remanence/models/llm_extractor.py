@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FREE_FACTS, LETTERS_PER_FACT = 20, 50
-"""More facts than this number and one for so many letters of the conversation are no answer to it."""
+"""Facts of an answer, at most: this number, and one for so many characters of the conversation. More are no answer to
+it."""
 LETTERS_PER_TOKEN = 4
 """How many letters a token has, roughly, in English."""
 PROMPT_VERSION = "4"

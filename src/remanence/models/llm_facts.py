@@ -40,7 +40,8 @@ from remanence.text.named_entities.name_spans import find_first_person_singular
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.text import normalize_name, normalize_text, replace_unstorable
 
-MAX_TEXT = 1_000_000  # characters of an answer; the rest is not read
+MAX_TEXT = 1_000_000
+"""Characters of an answer; the rest is not read."""
 
 Row = Mapping[str, Any]
 
@@ -168,11 +169,11 @@ def parse_index(value: object, count: int) -> int | None:
 
 
 MIN_SUPPORT = 0.25
-"""The share of the words of a fact that stand around its quotation, plus the reader's probability that the quoted turn
-tells it, must reach this. Of 200 facts of strangers' chats, 99% do with the turn that each is from, and 4% with a turn
-of another person."""
+"""What the share of the words of a fact that stand around its quotation, plus the reader's probability that the quoted
+turn tells it, must reach. Fitted on 200 facts of strangers' chats: 99% do with the turn that each is from, and 4% with
+a turn of another person."""
 TURNS_BEFORE = 2
-"""How many turns before the quoted one count for the words: an answer rests on its question."""
+"""Turns before the quoted one that count for the words: an answer rests on its question."""
 
 
 def is_supported(text: str, quoted: Piece, chunk: Chunk, touched: Sequence[Memory], told_at: datetime) -> bool:
@@ -207,13 +208,17 @@ def _label(utterance: Utterance) -> str:
     return USER_LABEL if name in (SELF, None) else name
 
 
-MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
+MAX_FACT_CHARACTERS = 1_000
+"""Characters of a fact, at most: a longer text is a copy of the source."""
 MAX_NAMES, MAX_TRIPLES, MAX_TAGS, MAX_EFFECTS = 32, 16, 8, 8
+"""Names, triples, tags and effects of one fact, at most; the rest of an answer is left out."""
 MAX_TURN = 1_000_000
+"""The highest number of a turn that an answer may give."""
 DEFAULT_IMPORTANCE, DEFAULT_CONFIDENCE = 0.6, 0.8
-"""The importance and confidence of a fact to which the model gives none."""
-# The confidence is multiplied by this if a name, or more than two thirds of the words, are not in the source.
+"""The importance and the confidence, from 0 to 1, of a fact to which the model gives none. Chosen by hand."""
 UNSUPPORTED_FACTOR, MIN_OVERLAP = 0.5, 1 / 3
+"""The factor for the confidence if a name is not in the source, or less than this share of the words. Chosen by
+hand."""
 
 _WORDS = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 _NAME_KINDS, _NUMBER_WORDS = _WORDS["name kinds"].split(), _WORDS["numbers"]

@@ -15,9 +15,12 @@ from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal.time_vocabulary import NUMBERS, TENS
 from remanence.text.text import POSSESSIVE, split_passages, strip_accents, tokens
 
-PRECEDING_TURNS = 4  # turns before a chunk that the prompt also shows, to understand "he" and "there"
-PRECEDING_SIZE = 400  # characters of each of them
-MAX_KNOWN_CHARACTERS = 500  # of each known fact
+PRECEDING_TURNS = 4
+"""Turns before a chunk that the prompt also shows, to understand "he" and "there"."""
+PRECEDING_SIZE = 400
+"""Characters of each turn that the prompt shows before a chunk, the last ones."""
+MAX_KNOWN_CHARACTERS = 500
+"""Characters of each known fact that the prompt shows."""
 USER_LABEL = "user"
 """The name in prompts for the user without a name, for whom a space uses `SELF`."""
 

@@ -16,17 +16,18 @@ from functools import cache
 from pathlib import Path
 
 CONSTANT = "<constant>"
-_MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
+_MAX_LENGTH = 4_000
+"""Characters of a message that are read: the purpose of a long one shows early."""
 _SHORT_MESSAGE = 4
-"""A message of fewer words is marked as short, for the weights."""
+"""Words below which a message is marked as short. The weights were learned with it."""
 _SHORT_ANSWER = 8
-"""A turn of fewer words after a question is marked as an answer, for the weights."""
+"""Words below which a turn after a question is marked as an answer. The weights were learned with it."""
 _LONG_TURN = 40
-"""Words from which on the length of a turn says no more."""
+"""Words from which on the length of a turn says no more. The weights were learned with it."""
 _WORDS_BEFORE = 12
-"""How many words of the turn before count, the last ones."""
+"""Words of the turn before that count, the last ones. The weights were learned with it."""
 _MAX_EVIDENCE_WORDS = 3
-"""How many words a reason names."""
+"""Words that a reason names."""
 # In quotation marks, after "this:", or long after a colon: but not "I'm at the doctor's: what am I allergic to?"
 _QUOTATION = re.compile(
     r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|\bthis(?: \w+)?:\s.+\Z|"

@@ -23,29 +23,32 @@ from remanence.ports import ListReading, Reader, ReaderLine
 from remanence.text.text import last_words
 
 MAX_LINES = 16
-"""How many lines are read together."""
+"""Lines that are read together. The reader was trained with it."""
 MAX_TOKENS = 512
-"""How many word pieces a question and its lines may have."""
+"""Word pieces that a question and its lines have together, at most. The reader was trained with it."""
 QUESTION_WORDS, QUESTION_TOKENS = 60, 58
 """How many words, and word pieces, of a question are read. The reader was trained with these lengths."""
 LINE_WORDS, LINE_TOKENS, MIN_LINE_TOKENS = 30, 40, 12
 """How many words, and word pieces, of a line are read. If all lines together are too long, fewer pieces of each."""
 BEFORE_WORDS = 12
-"""How many words of the turn before are read with a line, the last ones."""
+"""Words of the turn before that are read with a line, the last ones. The reader was trained with it."""
 ANSWER_WORDS = 14
-"""A turn of at most this many words that asks nothing is read together with a question before it."""
+"""Words up to which a turn that asks nothing is read together with a question before it. The reader was trained with
+it."""
 FRAGMENT_WORDS = 4
-"""A turn of at most this many words is read together with whatever stands before it."""
+"""Words up to which a turn is read together with whatever stands before it. The reader was trained with it."""
 
 _MONTHS = "January February March April May June July August September October November December".split()
 _WORD = re.compile(r"[^\W_]+")
 _STEP = 8
+"""Words from the beginning of one piece of a long text to that of the next, when the best piece is looked for."""
 _STOP_WORDS = frozenset(
     "a an and any are as at be been but by can could did do does for from had has have he her him his how i if in is "
     "it its me my of on or our she should so some than that the their them then there they this to us was we were what "
     "when where which who whom whose why will with would you your".split()
 )
 _QUESTION_KIND, _LINE_KIND = 0, 1
+"""The kinds of tokens that the reader tells apart: of the question and its time, and of a line."""
 _RANK_KINDS = (2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 9)
 """The kind of the token that ends a line, by the rank of the line by the signals."""
 
@@ -180,7 +183,7 @@ READER_VARIABLE = "REMANENCE_READER"
 _CACHED_READINGS, _CACHED_PAIRS = 2_000, 50_000
 """How many readings of lists, and scores of single texts, are kept, the last ones."""
 _PASSAGE_WORDS = 64
-"""How many words of a text are read by a model that reads one text at a time."""
+"""Words of a text that are read by a model that reads one text at a time."""
 
 
 class SmallReader:

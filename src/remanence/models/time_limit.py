@@ -66,7 +66,8 @@ class CallQueue:
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds of one call, if the caller gives no limit."""
-MAX_STUCK_THREADS = 4  # calls that may wait for a hanging model at one time; each occupies a thread
+MAX_STUCK_THREADS = 4
+"""Calls that may wait for a hanging model at one time; each occupies a thread."""
 _EXTRACTOR_METHODS = ("extract", "facts", "compare", "summarize", "merge")
 _EXTRACTOR_ATTRIBUTES = ("model", "prompt")
 

@@ -28,14 +28,15 @@ FILE = Path(__file__).with_name("turn_classes.npz")
 _KINDS: dict[str, MemoryKind] = {"state": "semantic", "event": "episode", "plan": "episode", "preference": "viewpoint"}
 _LABELS = {"state": "what is so", "event": "what happened", "plan": "what is planned", "preference": "a preference"}
 _MINOR, _MODERATE, _IDENTITY = 0.3, 0.6, 0.9
-"""The importance of what is minor, moderate, and of what defines who somebody is."""
+"""The importance, from 0 to 1, of what is minor, moderate, and of what defines who somebody is. Chosen by hand."""
 _NOTHING = 0.1
-"""The importance of a turn that tells nothing."""
+"""The importance, from 0 to 1, of a turn that tells nothing. Chosen by hand."""
 _MIN_TELLING = 0.5
 """The probability from which on a turn tells something."""
 _SHARE_OF_USUAL = 0.5
-"""How much of what is usual is left out when classes are compared: seven of ten turns tell a state, beside what else
-they tell. Of turns that tell one thing, half of the events are then called so and not a third, at no cost elsewhere."""
+"""The share of what is usual that is left out when classes are compared: seven of ten turns tell a state, beside what
+else they tell. Fitted on the labelled turns of training/turns: of turns that tell one thing, half of the events are
+then called so and not a third, at no cost elsewhere."""
 _MIN_IDENTITY, _MIN_MODERATE = 0.5, 0.5
 """The probabilities from which on a turn says who somebody is, and something of moderate importance."""
 

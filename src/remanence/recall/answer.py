@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from remanence.schema.notebook_pictures import NotebookPicture
 
 _ARCHIVE = "archive"
-_ID_WIDTH = 24  # of a memory's id, which cannot be copied from two lines
+_ID_WIDTH = 24
+"""Letters of a memory's id: one that is broken into two lines cannot be copied."""
 _MIN_CONFIDENCE = 0.3
-"""The least probability by the reader for a confident recall. In generated worlds, 95% of the questions with an answer
-and 25% of the questions without one reach it; in chats, 90% of the questions with an answer (development halves)."""
+"""The least probability by the reader for a confident recall. Fitted on development halves: in generated worlds, 95% of
+the questions with an answer and 25% of the questions without one reach it; in chats, 90% of the questions with an
+answer."""
 _MIN_RELEVANCE = 0.05
-"""The least probability by the reader for a relevant hit."""
+"""The least probability by the reader for a relevant hit. Chosen by hand."""
 
 
 @dataclass(frozen=True)
@@ -204,11 +206,12 @@ class Recall(Sequence[Hit]):
     def __rich__(self) -> Table:
         return self.table()
 
-    def table(self, *, ids: bool = False) -> Table:
+    def table(self, *, ids: bool = False, reasons: bool = True) -> Table:
         """The hits as a table of rich, for a terminal.
 
         Args:
             ids: Whether the id of each memory stands below its text.
+            reasons: Whether a column says why each was found.
 
         Returns:
             The table, which a console of rich prints.
@@ -217,11 +220,12 @@ class Recall(Sequence[Hit]):
         from rich.table import Table
 
         title = escape(escape_terminal(f"{self.question}{self._setting()}"))
-        table = Table(title=title, title_justify="left", show_lines=True)
-        for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("reason", "dim")):
+        table = Table(title=title, title_justify="left", show_lines=reasons)
+        columns = [("score", "bold"), ("memory", ""), ("when", "cyan"), ("reason", "dim")][: None if reasons else -1]
+        for header, style in columns:
             table.add_column(header, style=style, min_width=_ID_WIDTH if ids and header == "memory" else None)
         for hit in self.hits:
-            cells = [escape(escape_terminal(cell)) for cell in _table_row(hit)]
+            cells = [escape(escape_terminal(cell)) for cell in _table_row(hit)[: len(columns)]]
             cells[1] += f"\n[dim]{escape(hit.memory.id)}[/dim]" if ids else ""
             table.add_row(*cells)
         table.caption = escape(escape_terminal("; ".join(self._notes()))) or None

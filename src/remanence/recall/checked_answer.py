@@ -17,7 +17,7 @@ from remanence.models.answer_check import MIN_SUCCESSOR, Judgement, claim_probab
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import MAX_LINES, default_reader
 from remanence.recall.memories_used import HasMemory
-from remanence.recall.reading import as_reader_line, closer_in_time, valid_or_told
+from remanence.recall.reader_lines import as_reader_line, closer_in_time, valid_or_told
 from remanence.recall.sentence_features import Comparison, tells_past
 from remanence.schema import UTC, Hit, Memory, format_moment
 from remanence.schema.display import html_table
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 Verdict = Literal["supported", "contradicted", "unsupported", "no claim"]
 MAX_SENTENCES = 200
-"""How many sentences of an answer are checked at most. Each takes two passes of the reader."""
+"""Sentences of an answer that are checked, at most. Each takes two passes of the reader."""
 MAX_READ = MAX_LINES - 1
-"""How many memories are read with a sentence at most, which is a line itself."""
+"""Memories that are read with a sentence, at most; the sentence is a line itself."""
 MIN_CONTRADICTED = 0.6
-"""The least probability for "contradicted"; below it the more probable of the other two is said."""
+"""The least probability for "contradicted"; below it the more probable of the other two is said. Chosen on the first 60
+answers of "Checked answers" in docs/decisions.md."""
 _MIN_CLAIM = 0.5
-"""The probability from which on a sentence claims something."""
+"""The probability from which on a sentence claims something: more probable than not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,10 @@ RecallFunction = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""
 _QUESTION_FIELDS = ("question", "expected", "now", "during")
 _DEPTHS = (1, 5, 10)
+"""Hits among which the evidence is counted."""
 _MAX_CHANCE = 0.05
-"""A setting is recommended if chance alone would do as well with a lower probability, in any of the comparisons."""
+"""The probability below which chance alone would do as well, in each of the comparisons, for a setting to be
+recommended."""
 _BOOTSTRAP_SAMPLES = 1_000
 """Samples of the questions by which intervals are estimated."""
 _QUESTION_COLUMNS = ("question", "expected", "ranks", "found", "first", "ms", "tokens")

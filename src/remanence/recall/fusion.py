@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,9 +21,11 @@ from remanence.errors import EmbedderError, InvalidInput
 from remanence.index.engine.row_filter import filter_mask
 from remanence.index.index import Index
 from remanence.ports import Signal, Stage
+from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.recall.receipts import RecallRequest
-from remanence.schema import ASSISTANT, PROCEDURE, SELF, Evidence, Query, Ranking, Snapshot, Window, micros
+from remanence.recall.validity.current import time_factors, valid_rows
+from remanence.schema import ASSISTANT, MICROS_PER_DAY, PROCEDURE, SELF, Query, Ranking, Snapshot, Window, micros
 from remanence.text.lexicon.languages import language_of
 from remanence.text.text import split_words, stems, tokens
 
@@ -32,25 +34,8 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 _FOLLOWED_CLAIMS = 64
-"""How many claims about an entity the graph signal follows, the newest first. Every recall reads them."""
+"""Claims about an entity that the graph signal follows, the newest. It limits the work: every recall reads them."""
 _OTHER_TIMES: tuple[TimeFocus, ...] = ("first", "previous", "before", "after", "during")
-
-
-@dataclass(frozen=True, slots=True)
-class RecallContext:
-    """One recall. The steps that read `index`, `snapshot` or `query` need the lock of the index."""
-
-    index: Index
-    request: RecallRequest
-    """The arguments of the caller."""
-    parsed: ParsedQuestion
-    """The question, parsed."""
-    snapshot: Snapshot
-    """The state of the space at the position and the moment of the request."""
-    query: Query
-    """The query that the signals are asked."""
-    include_superseded: bool
-    """Whether superseded rows are searched, because the question may be about the past."""
 
 
 class QuestionEmbedding(NamedTuple):
@@ -130,15 +115,7 @@ def build_context(
 
 def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *, history: bool) -> NDArray[np.bool_]:
     """The rows that may be returned; with `history`, superseded rows too. Procedures only for who asks for them."""
-    rows = index.catalog.valid_mask(
-        index.catalog.visible_mask(request.position),
-        request.position,
-        now=request.now,
-        history=history,
-        during=request.during,
-    )
-    if not history and (superseded := index.links.superseded_mask(snapshot)).any():
-        rows &= index.fields.document_mask | ~index.catalog.rows_of_memories(superseded)
+    rows = valid_rows(index, request, snapshot, history=history)
     if request.kinds is None:
         rows &= ~index.catalog.attributes.mask_with_kinds_and_tags((PROCEDURE,), None)
     return filter_mask(request, index, rows, request.position)
@@ -176,11 +153,11 @@ def _rows_from_asked_time(
 log = logging.getLogger(__name__)
 
 MIN_CANDIDATES = 100
-"""How many rows each signal may return, at least."""
+"""Rows that each signal may return, at least. Fitted on LoCoMo, RealTalk and LongMemEval."""
 _SCORED_ROWS = 32
-"""How many rows of each FIND signal a SCORE signal is asked about."""
+"""Rows of each FIND signal that a SCORE signal is asked about. Chosen by hand."""
 _SPREAD_ROWS = 100
-"""From how many rows SPREAD signals start."""
+"""Rows from which SPREAD signals start, the best. Chosen by hand."""
 
 
 def rank_by_signals(context: RecallContext, embedding_error: str | None) -> list[Ranking]:
@@ -247,69 +224,16 @@ def _check_ranking(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
     return ranking
 
 
-_DAY = 86_400 * 1_000_000
-_YEAR = 365 * _DAY
+_YEAR = 365 * MICROS_PER_DAY
+"""Microseconds of a year."""
 _RECENCY = 0.04
-"""How much a new memory gains, relative to a very old one: a share of its score, chosen to order near ties only."""
+"""The share of its score that a new memory gains, relative to a very old one: enough to order near ties. Chosen on
+LongMemEval, BEAM, RealTalk and LoCoMo."""
 _IMPORTANCE = 0.06
-"""How much a memory of importance 1 gains, relative to one of importance 0."""
-_ENDED_FACTOR = 0.95
-"""The factor for states that have ended: enough to order near ties."""
-_FUTURE_TURN_FACTOR = 0.8
-"""The factor for chat turns dated more than a day after the question. It is not zero, so that a turn with a wrong date
-is still found."""
+"""The share of its score that a memory of importance 1 gains, relative to one of importance 0: enough to order near
+ties. Chosen by hand."""
 _MIN_TRUST_FACTOR = 0.7
-"""The factor for a memory with trust 0."""
-
-
-SignalShare = tuple[str, int, float, float, str]
-"""A signal, the rank that it gave a row, its share of the score of that row, its own score, and its note."""
-
-
-@dataclass(frozen=True, slots=True)
-class FusedRanking:
-    """Rows, best first, each with a score 0..1; equal scores in row order."""
-
-    rows: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    rankings: Sequence[Ranking] = ()
-    contributions: Sequence[NDArray[np.float64]] = ()
-    """For each ranking, its share in the score of each of its rows."""
-    notes: Mapping[int, Evidence] = field(default_factory=dict)
-    """Evidence for rows that were moved because of time."""
-    pinned_rows: frozenset[int] = frozenset()
-    """Rows that were valid at the time asked about. The ranking begins with them."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def first(self, count: int) -> FusedRanking:
-        return self._with_rows(self.rows[:count], self.scores[:count])
-
-    def where(self, inside: NDArray[np.bool_]) -> FusedRanking:
-        """Only those of its rows for which this is true."""
-        return self._with_rows(self.rows[inside], self.scores[inside])
-
-    def with_scores(self, scores: NDArray[np.float64]) -> FusedRanking:
-        """The same rows with other scores, in their new order."""
-        order = np.lexsort((self.rows, -scores))
-        return self._with_rows(self.rows[order], scores[order])
-
-    def _with_rows(self, rows: NDArray[np.int64], scores: NDArray[np.float64]) -> FusedRanking:
-        return FusedRanking(rows, scores, self.rankings, self.contributions, self.notes, self.pinned_rows)
-
-    def found_by(self) -> list[list[SignalShare]]:
-        """For each row, what each signal that ranked it contributed to its score."""
-        found: dict[int, list[SignalShare]] = {row: [] for row in self.rows.tolist()}
-        for ranking, contributions in zip(self.rankings, self.contributions, strict=True):
-            index_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
-            rows = [row for row in found if row in index_of]
-            notes = [""] * len(rows) if ranking.explain_rows is None else ranking.explain_rows(rows)
-            for row, note in zip(rows, notes, strict=True):
-                index = index_of[row]
-                share, raw = float(contributions[index]), ranking.scores[index]
-                found[row].append((ranking.signal, index + 1, share, raw, note))
-        return list(found.values())
+"""The factor for the score of a memory with trust 0. Chosen by hand."""
 
 
 def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:
@@ -356,13 +280,6 @@ def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray
     """The factor for the score of each row."""
     age = np.abs(micros(now) - index.catalog.times.event_times(rows)) / _YEAR
     boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.attributes.importance[rows]
-    boost[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
-    boost[index.catalog.ended_mask(rows, now)] *= _ENDED_FACTOR
+    boost *= time_factors(index, rows, now)
     boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.attributes.trust[rows]
     return boost / (1 + _RECENCY + _IMPORTANCE)
-
-
-def future_turns(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
-    """Which of these rows are chat turns dated more than a day after `now`."""
-    future: NDArray[np.bool_] = index.catalog.times.said[rows] > micros(now) + _DAY
-    return future

@@ -11,32 +11,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from remanence.index.index import Index
-from remanence.index.journal import ExtractionRecord
+from remanence.index.numbers import Row
 from remanence.models.readers import ANSWER_WORDS, needs_turn_before
-from remanence.recall.fusion import FusedRanking, RecallContext, adjustments, future_turns
-from remanence.recall.validity.superseded import (
-    disagreeing_rows,
-    facts_are_over,
-    isolated_mask,
-    replacement_row,
-    row_replacing_facts,
-    unsuperseded_mask,
-)
-from remanence.schema import RULES, SELF, Disagreement, Evidence, Hit, Memory, format_moment
+from remanence.recall.context import FusedRanking, RecallContext
+from remanence.recall.fusion import adjustments
+from remanence.recall.reader_lines import speaker_label
+from remanence.recall.validity.current import future_turns, held_like, row_states
+from remanence.recall.validity.superseded import disagreeing_rows, extractions_of
+from remanence.schema import Disagreement, Evidence, Hit, Memory, format_moment
 from remanence.text.lexicon.languages import language_of
 from remanence.text.text import last_words, strip_accents, tokens
 
 _WORD = re.compile(r"\w+")
 _QUOTED_WORD = re.compile(r"(?<!\w)'(\w+)'")
 _STEM_BEGINNING = 3
-"""Letters that a word and its stem have in common, at most."""
+"""Letters that a word and its stem have in common at the beginning, at most."""
 _ROUNDING = 1e-9
 """By how much a score may differ from the sum of its reasons."""
 _SMALL_MOVE = 0.01
-"""A smaller difference only breaks ties, and is not listed as a reason."""
+"""The difference of scores below which a move only breaks ties, and is not listed as a reason."""
 _MOVED_UP = "from the time asked about"
 _MOVED_DOWN = "ranked after what fits the time"
 
@@ -45,23 +39,12 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
     """A hit for each row of the ranking."""
     index, snapshot = context.index, context.snapshot
     rows = ranked.rows.tolist()
-    connected = ~isolated_mask(index, ranked.rows)
-    current = index.catalog.current_mask(ranked.rows, snapshot.position, snapshot.now)
-    current[connected] &= unsuperseded_mask(index, ranked.rows[connected], snapshot)
-    current &= ~index.catalog.ended_mask(ranked.rows, snapshot.now)
-    successors = [
-        replacement_row(index, row, snapshot) or row_replacing_facts(index, row, snapshot)
-        if is_connected
-        else index.catalog.successor(row, snapshot.position)
-        for row, is_connected in zip(rows, connected.tolist(), strict=True)
-    ]
-    successors = [row if row is None else _said_by_people(index, row, snapshot.position) for row in successors]
-    for place in np.flatnonzero(connected & current).tolist():
-        current[place] = not facts_are_over(index, rows[place], snapshot)
-    disagreements = {row: disagreeing_rows(index, row, snapshot) for row in ranked.rows[connected].tolist()}
+    states = row_states(index, ranked.rows, snapshot)
+    connected = [row for row, is_connected in zip(rows, states.connected, strict=True) if is_connected]
+    disagreements = {row: disagreeing_rows(index, row, snapshot) for row in connected}
     # The memories of the hits and of the other rows that they name, in one query.
     other_rows = [other for others in disagreements.values() for other, _, _ in others]
-    needed = list(dict.fromkeys([*rows, *(row for row in successors if row is not None), *other_rows]))
+    needed = list(dict.fromkeys([*rows, *(row for row in states.successors if row is not None), *other_rows]))
     memories = dict(zip(needed, index.memories(needed), strict=True))
     evidence = _evidence(context, ranked, [memories[row] for row in rows])
     return tuple(
@@ -69,14 +52,14 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
             memories[row],
             score,
             reasons,
-            is_current and successor is None,
+            is_current,
             None if successor is None else memories[successor],
             tuple(Disagreement(kind, topic, memories[other]) for other, kind, topic in disagreements.get(row, ())),
-            **(_origin(context, row) if is_connected else {}),
+            **(_origin(context, row) if row in disagreements else {}),
             context=turn_before,
         )
-        for row, score, reasons, is_current, successor, is_connected, turn_before in zip(
-            *(rows, ranked.scores.tolist(), evidence, current.tolist(), successors, connected.tolist()),
+        for row, score, reasons, is_current, successor, turn_before in zip(
+            *(rows, ranked.scores.tolist(), evidence, states.current, states.successors),
             turns_before(index, rows, snapshot.position),
             strict=True,
         )
@@ -100,36 +83,16 @@ def insert_rules(hits: Sequence[Hit], by_rules: Sequence[Hit]) -> tuple[Hit, ...
         words = ordered[max(places)]
         reason = Evidence("rules", 1, words.score - hit.score, 0.0, "written by rule: below the words it rests on")
         below = replace(hit, score=words.score, evidence=(*hit.evidence, reason))
-        if hit.current and not words.current:
-            below = replace(below, current=False, superseded_by=words.superseded_by)
-        ordered.insert(max(places) + 1, below)
+        ordered.insert(max(places) + 1, held_like(below, words))
     return tuple(ordered)
 
 
-def _origin(context: RecallContext, row: int) -> dict[str, Any]:
+def _origin(context: RecallContext, row: Row) -> dict[str, Any]:
     """The texts in which `remember` found a row, and what wrote it. Other links to what a memory was derived from do
     not count."""
-    records = _extractions_of(context.index, row)
+    records = extractions_of(context.index, row)
     found_in = tuple(dict.fromkeys(source for source, _ in records))
     return {"found_in": found_in, "by": records[-1][1].by} if records else {}
-
-
-def _extractions_of(index: Index, row: int) -> list[tuple[str, ExtractionRecord]]:
-    """The texts in which a row was found, each with what found it there."""
-    memory, ids = index.catalog.memory_of(row), index.catalog.ids
-    sources = [ids[number] for number in index.links.all_linked(memory, "derived_from", "out")]
-    records = [(source, record) for source in sources for record in index.journal.extractions.get(source, ())]
-    return [(source, record) for source, record in records if ids[memory] in record.facts]
-
-
-def _said_by_people(index: Index, row: int, position: int) -> int:
-    """The row itself; for a fact that an earlier release wrote by rule the words in which it was found."""
-    for source, record in _extractions_of(index, row):
-        number = index.catalog.number(source)
-        quotation = None if number is None else index.catalog.row_at(number, position)
-        if record.by == RULES and quotation is not None:
-            return quotation
-    return row
 
 
 def _evidence(context: RecallContext, ranked: FusedRanking, memories: Sequence[Memory]) -> list[tuple[Evidence, ...]]:
@@ -188,10 +151,10 @@ def _words_beginning(text: str, beginning: str) -> Iterator[str]:
 
 
 _MAX_WORDS = 30
-"""How many words of the turn before are given, the last ones."""
+"""Words of the turn before that are given, the last ones."""
 
 
-def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:
+def turns_before(index: Index, rows: Sequence[Row], position: int) -> list[str]:
     """For each row the turn before it, with its speaker, if the row may not be understood without it and the turn is
     visible at `position`; otherwise "". Needs the lock of the index.
 
@@ -212,13 +175,6 @@ def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:
         if needs_turn_before(memories[number].text, turn):
             found[number] = last_words(turn, _MAX_WORDS)
     return found
-
-
-def speaker_label(memory: Memory) -> str | None:
-    """The speaker of a turn as it is read and shown."""
-    if memory.turn is None:
-        return None
-    return "user" if memory.turn.speaker == SELF else memory.turn.speaker
 
 
 def _own_context(memory: Memory) -> str:

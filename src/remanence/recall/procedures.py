@@ -25,10 +25,10 @@ Outcome = Literal["success", "failure"]
 TASK_FIELD, RUN_FIELD = "_procedure", "_run"
 """The fields of `Memory.meta` with the digest of the task, and with the run."""
 _LAST_RUNS = 5
-"""How many of the last runs of some steps decide whether they still work. Set by hand: what worked for a year has to be
-left after a few failures in a row, and not after one."""
+"""Runs of some steps, the last ones, that decide whether they still work. Chosen by hand: what worked for a year has to
+be left after a few failures in a row, and not after one."""
 _MAX_AVOIDED = 8
-"""How many failed ways are listed, the last ones, so that a prompt stays short."""
+"""Failed ways that are listed, the last ones, so that a prompt stays short."""
 _NAME_LENGTH, _DESCRIPTION_LENGTH = 64, 1_024
 """The limits of the two fields of a SKILL.md, in characters (agentskills.io/specification)."""
 

@@ -106,15 +106,17 @@ _LOWERCASE_WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 _NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
 _NO_WORD = re.compile(r"(?!)")
 _MIN_EARLIER = 0.8
-"""The least probability, by its words, that a question asks for an earlier value."""
+"""The least probability, by its words, that a question asks for an earlier value. Chosen by hand."""
 CONTEXT_TURNS = 4
-"""How many turns before a question are used."""
+"""Turns before a question that are used."""
 _MAX_TURN_WORDS = 24
-"""How many words of an earlier turn are read with a question, the last ones."""
+"""Words of an earlier turn that are read with a question, the last ones."""
 _MIN_WORDS = 3
-"""A question with fewer content words may not name its topic: "And staging?", but not "What am I allergic to?"."""
+"""Content words below which a question may not name its topic: "And staging?", but not "What am I allergic to?". Chosen
+by hand."""
 _MIN_FOLLOW_UP = 0.5
-"""From this probability on, by its words, a short question refers to the turns before it."""
+"""The probability, by its words, from which on a short question refers to the turns before it: more probable than
+not."""
 _EVENT_WORDS = frozenset(
     tokens(
         "happen happened occur occurred go going went gone take took taken place event events occasion occasions thing "

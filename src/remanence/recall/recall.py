@@ -32,8 +32,8 @@ from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.answer import Recall, mark_archived
+from remanence.recall.context import FusedRanking
 from remanence.recall.fusion import (
-    FusedRanking,
     QuestionEmbedding,
     adjust_scores,
     build_context,

@@ -190,7 +190,7 @@ class Exposure:
 
 _RECORDED_KINDS = kinds_of(Served, Used)
 _FIRST_BATCH = 2_000
-"""Ledger positions that are read first; each later batch has four times as many."""
+"""Ledger positions that are read first when a receipt is looked for; each later batch has four times as many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ USAGE_COLUMNS = ("decay_score", "uses", "last_used", "age_days")
 TIMES = frozenset(("valid_from", "valid_until", "told_at", "recorded_at", "expires_at", "last_used", "at"))
 """The names of all columns with moments."""
 _SHOWN_MEMORIES = 50
+"""Memories that a notebook shows of a list."""
 _HIT_COLUMNS = ("rank", "score", "text", "current", "superseded_by", "reason")
 _RELATION_COLUMNS = (
     *("subject", "predicate", "object", "valid_from", "valid_until", "recorded_at"),
@@ -139,15 +140,21 @@ def _relation_record(relation: Relation) -> dict[str, Any]:
 _SIGNALS = ("reader", "vectors", "words", "graph", "times")
 """The signals with a fixed color in every picture."""
 _LABEL_LENGTH = 52
-# Widths, in pixels.
+"""Letters of a label; a longer one is cut off."""
 _LABEL = 360.0
+"""Pixels of the width of the labels."""
 _BARS = 380.0
+"""Pixels of the width of the part with the bars."""
 _CELL = 120.0
+"""Pixels of the width of the bar of one measure."""
 _GAP = 64.0
-# Heights, in pixels.
+"""Pixels of the width of the number after a bar."""
 _HEAD = 82.0
+"""Pixels above the first row: the title and the legend."""
 _ROW = 28.0
+"""Pixels of the height of a row."""
 _BAR = 14.0
+"""Pixels of the height of a bar."""
 
 
 def recall_picture(recall: Recall) -> NotebookPicture:
@@ -243,9 +250,10 @@ def _height(rows: int) -> float:
 
 _VERDICT_COLORS = {"supported": COLORS[2], "contradicted": COLORS[4], "unsupported": COLORS[1], "no claim": "#93a1b0"}
 _SENTENCE_LENGTH = 72
-"""The characters of a sentence and of a quotation that are shown."""
+"""Letters of a sentence and of a quotation that are shown."""
 _VERDICT_X, _VERDICT_BAR = MARGIN + 540.0, 160.0
 _CHECKED_HEAD, _CHECKED_ROW = 60.0, 40.0
+"""Pixels above the first sentence, and of the height of each."""
 
 
 def checked_picture(checked: CheckedAnswer) -> NotebookPicture:

@@ -1,47 +1,32 @@
-"""What may be stated in a profile: the facts and what people said, in the order told.
-
-Left out is what is superseded, expired, over or forgotten, what the assistant said, documents, and turns that tell
-nothing. Of what was told again, the last telling is kept. What is judged of a memory by itself is judged once.
-"""
+"""A memory that may be stated in a profile, with what is judged of it by itself, once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from remanence.models.embedders import sentence_embedder
 from remanence.models.message_words import tells_probability
-from remanence.models.readers import BEFORE_WORDS
 from remanence.models.turn_classes import class_probabilities
-from remanence.recall.hits import turns_before
-from remanence.recall.validity.superseded import unsuperseded_mask
-from remanence.schema import ASSISTANT, PLAN_TAG, PROCEDURE, RULES
-from remanence.text.repetition import same_time, statement_of
-from remanence.text.text import last_words
+from remanence.text.repetition import statement_of
 
 if TYPE_CHECKING:
-    from remanence.index.index import Index
     from remanence.ports import Vector
     from remanence.schema import Memory
 
-_MAX_MEMORIES = 4_000
-"""How many memories are looked at, the latest ones."""
-_MAX_CACHED = 20_000
-"""How many memories are kept with what was judged of them."""
-_MAX_FACT_LENGTH = 1_000
-"""Longer texts that are no chat turns are documents."""
 _MIN_TELLING = 0.0
-"""A turn is stated only if the log odds that it tells something, by its words, and that it is of some importance, by
-its vector, are together at least this."""
+"""The least sum of the log odds that a turn tells something, by its words, and that it is of some importance, by its
+vector, for it to be stated: more probable than not."""
+_MARGIN = 0.01
+"""The probability that is added to a probability before the log of its odds is taken, so that it is within 4.6 of zero.
+The weights of `validity/ended.py` were learned with it."""
 _STEPS = 1_000
-"""Parts of a vector are rounded to so many steps, so that products are whole numbers, exact in whatever order they
-are summed: the same memories have the same nearest ones in any space and on any machine."""
+"""Steps to which parts of a vector are rounded, so that products are whole numbers, exact in whatever order they are
+summed: the same memories have the same nearest ones in any space and on any machine."""
 
 
 Key: TypeAlias = "tuple[str, datetime, str]"
@@ -92,125 +77,12 @@ class Told:
         return repr(statement_of(self.memory))
 
 
-class LatestTold(NamedTuple):
-    """The latest memories that may be stated."""
-
-    told: list[Told]
-    """In the order told; empty until all that are wanted have been judged."""
-    judged: int
-    wanted: int
-    total: int
-    """How many there are of any age, of those that a profile looks at."""
-
-
-class ToldMemories:
-    """The memories of an index that may be stated, with what was judged of each."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Told] = {}
-
-    def at(self, index: Index, position: int, now: datetime) -> list[Told]:
-        """Those at a position, in the order told."""
-        pairs = self._pairs(index, position, now)
-        self._judge(pairs)
-        return self._told(pairs)
-
-    def latest(self, index: Index, position: int, now: datetime, *, count: int, most: int) -> LatestTold:
-        """The latest `count` of those at a position, and more only if they were judged before. At most `most` are
-        judged now, the latest ones first; until all are, none is returned."""
-        pairs = self._pairs(index, position, now)
-        known = next((number for number, pair in enumerate(reversed(pairs)) if not self._knows(*pair)), len(pairs))
-        wanted = max(min(count, len(pairs)), known)
-        part = pairs[len(pairs) - wanted :]
-        new = [pair for pair in reversed(part) if not self._knows(*pair)]
-        self._judge(new[:most])
-        # Counted again: what was known before may have been cleared.
-        unknown = sum(not self._knows(*pair) for pair in part)
-        return LatestTold([] if unknown else self._told(part), wanted - unknown, wanted, len(pairs))
-
-    def _pairs(self, index: Index, position: int, now: datetime) -> list[tuple[Memory, str]]:
-        """The memories that may be stated, each with the turn before it, by when they happened."""
-        with index.lock:
-            rows = _current_rows(index, position, now)
-            left_out = _extracted(index)
-            memories = zip(rows, index.memories(rows), strict=True)
-            stated = [pair for pair in memories if _may_be_stated(pair[1], now) and pair[1].id not in left_out]
-            contexts = turns_before(index, [row for row, _ in stated], position)
-        return [(memory, context) for (_, memory), context in zip(stated, contexts, strict=True)]
-
-    def _told(self, pairs: Sequence[tuple[Memory, str]]) -> list[Told]:
-        """What these tell, in the order told; each has been judged."""
-        told = sorted((self._known[memory.id] for memory, _ in pairs), key=lambda each: each.at)
-        return [each for each in _told_last(told) if each.tells_something]
-
-    def _knows(self, memory: Memory, context: str) -> bool:
-        known = self._known.get(memory.id)
-        return known is not None and known.context == context and (known.memory is memory or known.memory == memory)
-
-    def _judge(self, pairs: Sequence[tuple[Memory, str]]) -> None:
-        new = [pair for pair in pairs if not self._knows(*pair)]
-        if len(self._known) + len(new) > _MAX_CACHED:
-            self._known.clear()
-            new = list(pairs)
-        texts = [f"{last_words(context, BEFORE_WORDS)} {memory.text}".strip() for memory, context in new]
-        for (memory, context), vector in zip(new, sentence_embedder().embed(texts) if texts else (), strict=True):
-            self._known[memory.id] = Told(memory, context, vector)
-
-
 def rounded(vectors: Vector) -> Vector:
     """Vectors in whole numbers, whose products are exact."""
     whole: Vector = np.rint(vectors * _STEPS).astype(np.float32)
     return whole
 
 
-def log_odds(probability: float) -> float:
-    """The log of the odds, held within bounds."""
-    return math.log((probability + 0.01) / (1.01 - probability))
-
-
-def _current_rows(index: Index, position: int, now: datetime) -> list[int]:
-    """The rows that hold. Needs the lock of the index."""
-    rows = np.array(index.current_rows(position), np.int64)
-    rows = rows[index.catalog.current_mask(rows, position, now)]
-    rows = rows[np.argsort(index.catalog.times.event_times(rows), kind="stable")][-_MAX_MEMORIES:]
-    rows = rows[~index.catalog.erased_mask(rows)]
-    snapshot = index.snapshot(position, now)
-    rows = rows[unsuperseded_mask(index, rows, snapshot)]
-    # A sentence that is only partly valid would be wrong.
-    claims = index.relations.has_claims(rows).tolist()
-    stale = index.relations.is_partly_stale
-    return [row for row, has in zip(rows.tolist(), claims, strict=True) if not (has and stale(row, snapshot))]
-
-
-def _extracted(index: Index) -> set[str]:
-    """The facts that the rules of an earlier release wrote, and the sources that the facts of a model stand for."""
-    last = {source: records[-1] for source, records in index.journal.extractions.items()}
-    by_rules = {fact for source, record in last.items() if record.by == RULES for fact in record.facts}
-    by_rules -= set(last)
-    with_facts = {source for source, record in last.items() if record.facts and record.by != RULES} - {
-        fact for record in last.values() for fact in record.facts
-    }
-    return by_rules | with_facts
-
-
-def _may_be_stated(memory: Memory, now: datetime) -> bool:
-    if memory.kind == PROCEDURE:
-        return False
-    if memory.turn is not None:
-        return memory.turn.speaker != ASSISTANT
-    # An event of the past happened; a plan of the past is no plan any more.
-    may_end = memory.kind != "episode" or PLAN_TAG in memory.tags
-    is_over = may_end and memory.valid.end is not None and memory.valid.end <= now
-    return len(memory.text) <= _MAX_FACT_LENGTH and not is_over
-
-
-def _told_last(told: Sequence[Told]) -> list[Told]:
-    """What is told again as it was told last."""
-    kept: list[Told] = []
-    statements: dict[str, list[Told]] = {}
-    for each in reversed(told):
-        same = statements.setdefault(each.statement, [])
-        if not any(same_time(each.memory, other.memory) for other in same):
-            same.append(each)
-            kept.append(each)
-    return kept[::-1]
+def log_odds(probability: float, margin: float = _MARGIN) -> float:
+    """The log of the odds, held within bounds: the margin is added to the probability and to that of the opposite."""
+    return math.log((probability + margin) / (1 - probability + margin))

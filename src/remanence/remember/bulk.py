@@ -40,10 +40,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MIN_TEXTS = 5_000
-"""The least number of texts: for fewer, starting a process takes longer than the extraction."""
+"""Texts from which on a child process extracts: for fewer, starting it takes longer than the extraction."""
 _BATCH = 250
+"""Texts that are sent to the child process at a time."""
 _MAX_AHEAD = 16
-"""Batches that the child may be ahead: it keeps the results in memory."""
+"""Batches that the child process may be ahead: it keeps the results in memory."""
 _SIZE = struct.Struct("<I")
 _CODE = "from remanence.remember.bulk import run_child; run_child()"
 

@@ -42,7 +42,8 @@ _MAX_TRIES = 5
 """How often a job is tried before it is given up."""
 _FIRST_DELAY = timedelta(seconds=2)
 """The time until the second try; each later one is four times as long."""
-_RETRY_SECONDS = 1.0  # pause of a worker after an error
+_RETRY_SECONDS = 1.0
+"""Seconds that a worker waits after an error."""
 _POLL_SECONDS = 0.05
 """Seconds between two looks at a job that is waited for."""
 _ENDED = "the try was ended"

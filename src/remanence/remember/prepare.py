@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from remanence.ports import Extractor
     from remanence.text.redaction import Redactor
 
-_MIN_REPEAT_LENGTH = 16  # shorter texts ("yes", "thank you") are often repeated
+_MIN_REPEAT_LENGTH = 16
+"""Characters of the shortest text that counts as said before: shorter ones ("yes", "thank you") are often repeated."""
 REDACTED_FIELD = "redacted"
 """The field of `meta` with how many secrets of each kind were removed."""
 

@@ -18,7 +18,7 @@ from remanence.text.lexicon.word_lists import is_common_word
 from remanence.text.text import normalize_name
 
 _ROUNDING = 1e-6
-"""The index has trust in single precision."""
+"""By how much a trust may differ from that of the index, which has it in single precision."""
 
 
 class IdentityResolver:

@@ -13,6 +13,7 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.index.journal import JobState
+from remanence.index.numbers import Row
 from remanence.ports import EVERY_TURNS, QUIET_SECONDS, FactExtractor
 from remanence.schema import UTC, TokenUsage, micros
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 VERBATIM = "verbatim"
 """The extractor of a source that is kept as it was said, in place of an earlier extraction."""
 _PAUSE = timedelta(seconds=30)
-"""A chat that has grown is read this long after its last turn, so that the reply to that is read with it."""
+"""How long after its last turn a chat that has grown is read, so that the reply to that is read with it."""
 
 
 def unread_turns(index: Index, conversation: str) -> list[str]:
@@ -75,13 +76,13 @@ def _next_day(now: datetime) -> datetime:
     return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
 
-def _unread_rows(index: Index, conversation: str) -> list[int]:
+def _unread_rows(index: Index, conversation: str) -> list[Row]:
     position = index.catalog.position
     visible = index.catalog.restrict_to_active(index.catalog.visible_mask(position), position)
     rows = np.flatnonzero(visible & index.fields.conversation_mask([conversation]))
     return [row for row in rows.tolist() if not _is_read(index, row)]
 
 
-def _is_read(index: Index, row: int) -> bool:
+def _is_read(index: Index, row: Row) -> bool:
     records = index.journal.extractions.get(index.catalog.ids[index.catalog.memory_of(row)], ())
     return any(record.by != VERBATIM for record in records)

@@ -50,6 +50,7 @@ from remanence.schema.results import (
 from remanence.schema.windows import (
     ANY_TIME,
     EPOCH,
+    MICROS_PER_DAY,
     OPEN_END,
     OPEN_START,
     UTC,
@@ -71,6 +72,7 @@ __all__ = [
     "LINK_KINDS",
     "MAX_TASK_LENGTH",
     "MEMORY_KINDS",
+    "MICROS_PER_DAY",
     "OPEN_END",
     "OPEN_START",
     "PLAN_TAG",

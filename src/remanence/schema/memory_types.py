@@ -16,7 +16,7 @@ MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 PROCEDURE: MemoryKind = "procedure"
 """The kind of what was done for a task (`space.procedures`). It is no fact: only who asks for this kind is given it."""
 MAX_TASK_LENGTH = 2_000
-"""The most characters of the task of a procedure. A longer text does not name something that is done again."""
+"""Characters of the task of a procedure, at most. A longer text does not name something that is done again."""
 LinkKind = Literal["related_to", "supersedes", "contradicts", "derived_from", "extends", "supports", "causes"]
 LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
 SELF = "me"

@@ -18,10 +18,11 @@ from pathlib import Path
 from remanence.errors import InvalidInput
 
 MARGIN = 30.0
+"""Pixels around a picture."""
 COLORS = ("#2f6fde", "#d98324", "#2b8a5e", "#a14bc4", "#c2413b", "#11828f")
 """The colors of bars and curves, in turn."""
 LETTER_WIDTH = 7.2
-"""The width of an average letter at 12 pixels. The font is not known here, so this is rather too wide."""
+"""Pixels of the width of an average letter at 12 pixels. The font is not known here, so this is rather too wide."""
 _FONT = 'font-family="system-ui, -apple-system, Segoe UI, Roboto, sans-serif"'
 _BY_ELEMENT = {"text": {"font-size": "12", "fill": "#1d2733"}}
 _BY_CLASS: dict[str, dict[str, str]] = {

@@ -192,7 +192,8 @@ class Hit:
         memory: The memory.
         score: How well it answers, from 0 to 1.
         evidence: The result of each signal that found it.
-        current: False if another memory replaced it, or if it has expired or is archived.
+        current: False if another memory replaced it, if the time of what it tells is over, or if it has expired or is
+            archived.
         superseded_by: The memory that replaced it.
         disagreements: The memories that disagree with it.
         usage: How much it was used and how far it has decayed, which does not affect the score. None in a view of the

@@ -12,8 +12,11 @@ Moment: TypeAlias = datetime | date | str
 
 UTC = timezone.utc
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROS_PER_DAY = 86_400 * 1_000_000
+"""Microseconds of a day."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+"""The shortest time: a moment is a window of this length."""
 
 
 def micros(moment: datetime) -> int:
@@ -23,7 +26,7 @@ def micros(moment: datetime) -> int:
     1000000
     """
     delta = moment - EPOCH
-    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+    return delta.days * MICROS_PER_DAY + delta.seconds * 1_000_000 + delta.microseconds
 
 
 @lru_cache(1 << 14)

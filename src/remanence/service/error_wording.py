@@ -14,7 +14,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`]|space\.|remanence\.)")
 _STEP_BEFORE = re.compile(r":\s+`?$")
 _REST_OF_CLAUSE = re.compile(r"^.*?(?=[;.!?](?:\s|$)|$)", re.DOTALL)
 _MAX_LENGTH = 500
-"""The most characters of a call; a message may show long values of a user, also with many parentheses."""
+"""Characters of a call that is looked for in a message, at most: a message may show long values of a user, also with
+many parentheses."""
 
 COMMANDS = {
     "space.admin.reextract": "reextract",

@@ -28,9 +28,10 @@ Name = Annotated[str, Field(min_length=1, max_length=512)]
 PageSize = Annotated[int, Field(ge=1, le=1_000)]
 MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 MAX_ITEMS = 100_000
-"""The most items of a list in a request. One for each few bytes of a body would need memory for millions of them."""
+"""Items of a list in a request, at most. One for each few bytes of a body would need memory for millions of them."""
 _MAX_FIELDS = 1_000
-"""The most fields of an object. To list each one that does not exist takes seconds for a million of them."""
+"""Fields of an object in a request, at most. To list each one that does not exist takes seconds for a million of
+them."""
 ItemT = TypeVar("ItemT")
 ListOf = Annotated[list[ItemT], Field(fail_fast=True, max_length=MAX_ITEMS)]
 """A list that is read up to its first mistake, and is not too long."""
@@ -140,9 +141,10 @@ def json_type(kind: Any) -> Any:
         return Annotated[annotated] if limits else annotated[0]
     if origin in (Union, UnionType):
         kinds = dict.fromkeys(json_type(part) for part in parts if part is not Window)
-        numbers_first = {float, str} <= kinds.keys()  # in an address a number is text
-        union = Union[(float, *kinds) if numbers_first else tuple(kinds)]  # noqa: UP007  -- of any number of types
-        return Annotated[union, Field(union_mode="left_to_right")] if numbers_first else union
+        if {float, str} <= kinds.keys():  # in an address a number is text
+            number_first = (Union[(float, *kinds)], Field(union_mode="left_to_right"))
+            return Annotated[number_first]
+        return Union[tuple(kinds)]  # noqa: UP007  -- of any number of types
     if origin is np.ndarray:
         return ListOf[float]
     if origin is tuple:

@@ -17,7 +17,7 @@ _OF_TIME = compile_pattern("overview_of_time", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:did|done|was|were|went|happened|told|had|said|talked|been)\b", re.IGNORECASE)
 _AHEAD = re.compile(r"\b(?:plans?|planned|coming|will|(?:do|have) (?:i|we)|(?:am|are) (?:i|we))\b", re.IGNORECASE)
 _MAX_LENGTH = 200
-"""A longer message says more than that."""
+"""Characters of a message that may ask for everything; a longer one says more than that."""
 
 
 def asked_overview(message: str, now: datetime) -> Window | None:
@@ -61,9 +61,9 @@ def _general_words() -> frozenset[str]:
 
 
 _MAX_OF_TIME = 60
-"""How many memories of a time are looked at."""
+"""Memories of a time that are looked at."""
 _PROFILE_TOKENS = 600
-"""The length of the profile without a token budget."""
+"""Tokens of the profile if the caller gives no budget."""
 
 
 def recall_overview(

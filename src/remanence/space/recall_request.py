@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 AnyMemories = TypeVar("AnyMemories", bound=MemorySequence)
 
 _REVIEW_DEPTH = 50
-"""How many hits are searched for memories with a high review priority."""
+"""Hits that are searched for memories with a high review priority."""
 
 
 def checked_request(

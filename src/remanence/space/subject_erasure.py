@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from remanence.recall.profile import Profile
 
 _PROFILE_TOKENS = 100_000
-"""The length of the profile whose lines are listed: all of them."""
+"""Tokens of the profile whose lines are listed: enough for all of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from remanence.space.space import Space
 
 RANKING_DEPTH = 50
-"""How many hits each system returns: ten are scored, the others help to find ten sessions."""
+"""Hits that each system returns: ten are scored, the others help to find ten sessions."""
 _CATEGORY_MEASURES = ("R@1", "R@5", "R@10", "all@5", "MRR", "session R@5")
 
 

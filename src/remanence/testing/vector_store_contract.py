@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore
 
 BIG = 2**51
+"""The number of a point that single precision and 32 bits cannot hold."""
 
 
 class VectorStoreContract:

@@ -27,6 +27,7 @@ _JOINER = "\u200d"
 _EMOJI_SELECTORS = "\ufe0e\ufe0f"
 _KEYCAP = "\u20e3"
 _VIRAMA_CLASS = 9
+"""The combining class of a virama, by the standard Unicode."""
 
 
 def strip_hidden(text: str) -> str:

@@ -15,10 +15,11 @@ from remanence.text.temporal import find_stated_times
 from remanence.text.text import SENTENCE_END, normalize_name
 
 MAX_MENTIONS = 64
-"""Names of one text that are stored."""
+"""Names of one text that are stored, at most."""
 _MAX_TIMES = 16
-"""Times of one text that are stored."""
-_MAX_EVENT_CHARS = 2_000  # a longer text is a document, which has no single time at which it happened
+"""Times of one text that are stored, at most."""
+_MAX_EVENT_CHARS = 2_000
+"""Characters of a text that may have happened at one time; a longer one is a document."""
 _MAX_HEADING_CHARS = 100
 """Characters of a first line that is a heading."""
 _BRACKETS = re.compile(r"\s*\([^)]*\)")

@@ -320,7 +320,7 @@ def text_hash(text: str) -> bytes:
 _MAX_NAME_WORDS = 8
 """Words of the longest name."""
 _SENTENCE_WORDS = 4
-"""Up to so many words that end with a mark may be a name: "Yahoo!"."""
+"""Words up to which what ends with a mark may be a name: "Yahoo!"."""
 _NAME_CHARACTER = re.compile(r"\w")
 
 
@@ -339,7 +339,8 @@ def is_name(text: str) -> bool:
 MAX_PASSAGES = 4_000
 """Passages of one text: their number has 12 bits in the number of a point."""
 NO_PASSAGE = ((0, 0),)
-"""The passages of a text that no query is to find. None at all would mean the entire text."""
+"""The passages of a text that no query is to find, by the characters of each. None at all would mean the entire
+text."""
 
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 _SPACE = re.compile(r"\s+")

@@ -19,6 +19,7 @@ from remanence.transfer.overview import STATUSES, MemoryStatus, Overview
 BrowseOrder: TypeAlias = Literal["told", "recorded", "importance", "trust", "kind", "source", "speaker"]
 ORDERS: tuple[BrowseOrder, ...] = get_args(BrowseOrder)
 _MAX_VALUES = 500
+"""Values of a field that are counted, the most frequent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def browse(
 
 
 PINNED = 2.0
-"""The strength of a pinned memory, the highest."""
+"""The strength of a pinned memory, from 0 to 2: the highest."""
 
 
 def filter_values(index: Index, snapshot: Snapshot) -> FilterValues:

@@ -32,6 +32,7 @@ _FOLDERS = {
     "Chat Turn": "turns",
 }
 _TITLE_LENGTH = 80
+"""Letters of the title of a note."""
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from remanence.ports import Progress, Transaction
 
 _CHUNK_LINES, _CHUNK_BYTES = 1_000, 8 << 20
-"""How much is written in one transaction."""
+"""Lines and bytes that are written in one transaction, at most."""
 [_REMEMBERED] = kinds_of(Remembered)
 _RANGES = {"importance": (0, 1), "confidence": (0, 1), "trust": (0, 1), "strength": (0, 2)}
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)

@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_CHECKED = 1_000
-"""How many vectors of a file are compared with their text."""
+"""Vectors of a file that are compared with their text, at most."""
 _MAX_TEXT_LENGTH = 20_000
-"""Vectors of longer texts are made again: a sample of them might take gigabytes."""
+"""Characters of the longest text whose vector is taken from a file. Those of longer texts are made again: a sample of
+them might take gigabytes."""
 _MIN_SIMILARITY = 0.98
-"""An embedder on another machine may round differently."""
+"""The cosine from which on a vector of a file is that of its text: an embedder on another machine may round
+differently."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,10 @@ _CRC = b',"crc":'
 NOT_AN_EXPORT = "this is not the export of a space (space.admin.import_from reads files of other programs)"
 GZIP_MAGIC = b"\x1f\x8b"
 _MAX_LINE = 32 << 20
-"""In bytes. The longest text, with its metadata, takes half of it."""
+"""Bytes of a line of an export, at most. The longest text, with its metadata, takes half of it."""
 _MAX_EXPANSION, _EXPANSION_CHECKED_FROM = 40, 16 << 20
-"""Each line has hashes of its own, so that a real export shrinks to a twentieth at most. The longest text shrinks to a
+"""How many times a compressed file may grow when it is unpacked, and the bytes from which on that is checked. Each line
+has hashes of its own, so that a real export shrinks to a twentieth at most. The longest text shrinks to a
 hundred-and-fortieth if it is one letter only."""
 
 

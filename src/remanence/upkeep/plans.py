@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.ports import Progress
-from remanence.recall.validity.superseded import unsuperseded_mask
+from remanence.recall.validity.current import unexpired_current_mask
 from remanence.schema import Snapshot
 from remanence.schema.display import data_frame, html_table
 from remanence.text.text import truncate
@@ -183,16 +182,8 @@ def check_current(
 def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> bool:
     """Whether there is a valid link of any kind between two memories."""
     with index.lock:
-        number = index.catalog.number(memory)
-        links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
-    return any(other in (link.source, link.target) for link in links)
-
-
-def unexpired_current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
-    """Which of these rows have neither expired nor been superseded."""
-    mask = index.catalog.current_mask(rows, snapshot.position, snapshot.now)
-    mask[mask] = unsuperseded_mask(index, rows[mask], snapshot)
-    return mask
+        first, second = index.catalog.number(memory), index.catalog.number(other)
+        return first is not None and second is not None and index.links.are_linked(first, second, snapshot)
 
 
 def _cell(value: object) -> str:

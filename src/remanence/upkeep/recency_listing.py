@@ -14,8 +14,9 @@ from remanence.index.index import Index
 from remanence.recall.answer import Recall
 from remanence.recall.fusion import searchable_rows
 from remanence.recall.receipts import RecallRequest
+from remanence.recall.validity.current import row_states
 from remanence.recall.validity.lifetimes import with_lifetimes
-from remanence.recall.validity.superseded import replacement_row, unsuperseded_mask
+from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
 from remanence.text.text import pluralize
 from remanence.upkeep.settings import UpkeepSettings
@@ -23,7 +24,7 @@ from remanence.upkeep.steps.decay import decay_score, last_used, row_scores, str
 
 _SIGNAL = "recency"
 _REVIEW_SHARE = 5
-"""One of this many hits is a reminder."""
+"""One of this many hits is a reminder. Chosen by hand."""
 
 
 def list_by_recency(index: Index, request: RecallRequest) -> Recall:
@@ -36,10 +37,21 @@ def list_by_recency(index: Index, request: RecallRequest) -> Recall:
         if not history:
             rows = rows[unsuperseded_mask(index, rows, snapshot)]
         scores, _ = row_scores(index, rows, request.now, settings)
-        best = rows[np.lexsort((-rows, -scores))[: request.limit]].tolist()
+        best = rows[np.lexsort((-rows, -scores))[: request.limit]]
+        states = row_states(index, best, snapshot)
+        replacing = [row for row in states.successors if row is not None]
+        memories = index.memories([*best.tolist(), *replacing])
+        memory_of = dict(zip(replacing, memories[len(best) :], strict=True))
         hits = [
-            _hit(index, snapshot, rank, row, memory, settings)
-            for rank, (row, memory) in enumerate(zip(best, index.memories(best), strict=True), 1)
+            Hit(
+                memory,
+                *_score(index, snapshot, rank, memory, settings),
+                is_current,
+                None if successor is None else memory_of[successor],
+            )
+            for rank, (memory, is_current, successor) in enumerate(
+                zip(memories[: len(best)], states.current, states.successors, strict=True), 1
+            )
         ]
         hits = list(with_lifetimes(index, hits, snapshot))
     least = request.min_score
@@ -47,16 +59,16 @@ def list_by_recency(index: Index, request: RecallRequest) -> Recall:
     return Recall(request.text, tuple(hits), history=history, position=request.position)
 
 
-def _hit(index: Index, snapshot: Snapshot, rank: int, row: int, memory: Memory, settings: UpkeepSettings) -> Hit:
+def _score(
+    index: Index, snapshot: Snapshot, rank: int, memory: Memory, settings: UpkeepSettings
+) -> tuple[float, tuple[Evidence]]:
+    """The score of a memory by its decay score, and the reason for it."""
     usage = index.usage.get(memory.id).up_to(micros(snapshot.now))
     decay = decay_score(memory, usage, snapshot.now, settings)
     score = decay / (1 + decay)
     note = f"last used {format_moment(last_used(memory, usage))}, {pluralize(usage.use_count, 'use')}"
     note += f", strength {strength_of(memory, usage):.2f}"
-    successor = replacement_row(index, row, snapshot)
-    superseded_by = None if successor is None else index.memories([successor])[0]
-    current = superseded_by is None and (memory.expires_at is None or memory.expires_at > snapshot.now)
-    return Hit(memory, score, (Evidence(_SIGNAL, rank, score, decay, note),), current, superseded_by)
+    return score, (Evidence(_SIGNAL, rank, score, decay, note),)
 
 
 def with_reviews(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:

@@ -31,6 +31,8 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 
 
 _HALF_LIVES: Mapping[str, float] = {"semantic": 30.0, "viewpoint": 30.0}
+"""Days without use until half of the score is left, for the kinds that keep longer than `half_life_days`. Chosen by
+hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from remanence.errors import MissingExtra
 from remanence.graph.graph_at_time import MENTIONS
 from remanence.graph.history import HistoryEvent
 from remanence.graph.pictures.layout import edge_text, graph_svg, lay_out, opacity, subgraph_title, width_in_letters
-from remanence.schema import UTC, Relation, format_moment, from_micros, micros
+from remanence.schema import MICROS_PER_DAY, UTC, Relation, format_moment, from_micros, micros
 from remanence.schema.notebook_pictures import (
     COLORS,
     LETTER_WIDTH,
@@ -177,11 +177,13 @@ def _edge_fields(edge: Edge) -> dict[str, Any]:
 
 
 _WIDTH = 760.0
-"""The width of the part with the bars."""
+"""Pixels of the width of the part with the bars."""
 _ROW, _BAR, _POINT = 26.0, 14.0, 8.0
+"""Pixels of the height of a row and of a bar, and of the width of the point at an open end."""
 _HEAD = 64.0
+"""Pixels above the first row: the title and the dates."""
 _MAX_LABEL_WIDTH = 44
-_DAY = 86_400_000_000
+"""Letters of average width of the longest label; a longer one is cut off."""
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _UNITS = (
     ("D", 1, (1, 2, 7, 14)),
@@ -252,14 +254,14 @@ def _range(relations: Sequence[Relation], events: Sequence[HistoryEvent], now: d
     ends = [end for valid in windows for end in (valid.start, valid.end) if end is not None]
     moments = [*ends, *(event.recorded_at for event in events), *([] if now is None else [now])]
     first, last = (micros(pick(moments)) if moments else 0 for pick in (min, max))
-    margin = max((last - first) // 12, _DAY)
+    margin = max((last - first) // 12, MICROS_PER_DAY)
     return max(first - margin, micros(_EARLIEST)), min(last + margin, micros(_LATEST))
 
 
 def _dates(low: int, high: int) -> list[tuple[datetime, str]]:
     """A few round dates between two moments, each with its text."""
     steps = [(unit, count, days * count) for unit, days, counts in _UNITS for count in counts]
-    days = (high - low) / _DAY
+    days = (high - low) / MICROS_PER_DAY
     unit, count, _ = next((step for step in steps if days / step[2] <= 8), steps[-1])
     offset = 1970 if unit == "Y" else 0  # numpy counts from 1970, and round years are multiples of `count`
     first, last = np.array([low, high], "M8[us]").astype(f"M8[{unit}]").astype(np.int64) + offset

@@ -37,16 +37,21 @@ if TYPE_CHECKING:
     from remanence.graph.traversal import Node, Subgraph
 
 RADIUS = {"entity": 9.0, "memory": 7.0}
+"""Pixels of the radius of a node, by its kind."""
 LINE_HEIGHT = 15.0
+"""Pixels from one line of a label to the next."""
 _EDGE_LENGTH = 180.0
-"""The length of a typical edge: its name has to fit on it."""
+"""Pixels of a typical edge: its name has to fit on it."""
 _BEND = 52.0
+"""Pixels by which several edges between two nodes are bent apart."""
 _GAP = 14.0
+"""Pixels that are kept free around a node with its label."""
 _KAMADA_KAWAI_LIMIT = 150
-"""Up to this many nodes are laid out by Kamada and Kawai, which is clearer, but takes seconds for a thousand nodes."""
+"""Nodes up to which the layout is by Kamada and Kawai, which is clearer, but takes seconds for a thousand nodes."""
 _AREA_FACTOR = 5.0
-"""How many times the area of all labels a picture has at least."""
+"""How many times the area of all labels a picture has at least. Chosen by eye."""
 _SEPARATION_ROUNDS = 80
+"""How often nodes that overlap are moved apart, at most."""
 _random_lock = Lock()
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -223,7 +228,10 @@ def _bends(ends: Sequence[tuple[int, int]]) -> tuple[float, ...]:
 
 Point: TypeAlias = tuple[float, float]
 _LEGEND_HEIGHT = 40.0
+"""Pixels of the height of the legend above the graph."""
 _NAME_SHIFT = 0.14
+"""The share of its length by which the name of a bent edge is shifted from the middle, so that the names of several
+edges do not overlap. Chosen by eye."""
 
 
 def graph_svg(subgraph: Subgraph) -> str:

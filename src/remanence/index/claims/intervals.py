@@ -31,10 +31,11 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
-from remanence.schema import OPEN_END, OPEN_START, DisagreementKind
+from remanence.schema import MICROS_PER_DAY, OPEN_END, OPEN_START, DisagreementKind
 
-_RECENT = 366 * 24 * 60 * 60 * 1_000_000
-"""Microseconds of a year: a claim that began within them before it was told was no history then."""
+_RECENT = 366 * MICROS_PER_DAY
+"""Microseconds of a year. A claim that began at most this long before it was told was no history then. Chosen by
+hand."""
 
 
 class TimedClaim(NamedTuple):

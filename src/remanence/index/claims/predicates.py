@@ -17,11 +17,11 @@ from typing import NamedTuple
 from remanence.errors import InvalidInput
 from remanence.events import Declared
 from remanence.index.arrays import Interner
-from remanence.schema import Entry, Triple
+from remanence.schema import Triple
 from remanence.text.claims.predicates import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 
 _MAX_LENGTH = 128
-"""Characters of a predicate."""
+"""Characters of a predicate, at most; one of a language model may be a sentence."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _ALLOWED = re.compile(r"[\w -]+")
 
@@ -57,9 +57,10 @@ class Predicates(Interner[str]):
         self.declared = list(declared)
         self._rules: dict[tuple[str, int], PredicateRule] = {}
 
-    def apply_entry(self, entry: Entry, event: Declared) -> None:
+    def declare(self, event: Declared, position: int) -> None:
+        """Note what the entry at a position declares about a predicate."""
         inverse = None if event.inverse is None else normalize_predicate(event.inverse)
-        self.declared.append((entry.position, normalize_predicate(event.predicate), event.single_valued, inverse))
+        self.declared.append((position, normalize_predicate(event.predicate), event.single_valued, inverse))
         self._rules.clear()
 
     def declared_single_valued(self, name: str, position: int) -> bool | None:

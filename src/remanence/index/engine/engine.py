@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CLOCK_TOLERANCE = timedelta(days=1)
-"""A `now` that is later than the clock by more is probably an error, and is reported."""
+"""How much later than the clock a `now` may be; one that is later by more is probably an error, and is reported."""
 
 DEFAULT_CACHE_SIZE = 512 * 2**20
 """The memory limit for the indexes of all open spaces, in bytes."""

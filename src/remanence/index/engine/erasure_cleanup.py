@@ -30,15 +30,15 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 2.0
 """Seconds between two looks for erased text that is still to be removed, if there was none."""
 _RETRY_SECONDS = 0.5
-"""Seconds until the next try, if there was some."""
+"""Seconds until the next look for erased text that is still to be removed, if there was some."""
 _QUIET_SECONDS = 1.0
-"""An index is rebuilt when nothing was erased for this long, so that a series of erasures causes one rebuild."""
+"""Seconds without an erasure after which an index is rebuilt, so that a series of erasures causes one rebuild."""
 _MAX_WAIT_SECONDS = 30.0
-"""The longest time to wait for such a pause."""
+"""Seconds after which an index is rebuilt although erasures continue."""
 _MAX_EMBEDDING_PAUSE = 300.0
-"""The longest pause before an embedder that does not answer is asked again for what is missing."""
+"""Seconds of the longest pause before an embedder that does not answer is asked again for what is missing."""
 _MAX_REFRESH_SHARE = 0.25
-"""The maximum share of time spent rebuilding a space under repeated erasures."""
+"""The share of time that is spent at most on rebuilding a space under repeated erasures."""
 
 
 class ErasureCleaner:

@@ -18,11 +18,12 @@ from remanence.index.index import Index
 log = logging.getLogger(__name__)
 
 _MIN_OPEN = 8
-"""This many stay open no matter how much memory they take: a large space would otherwise be read from disk for every
+"""Indexes that stay open no matter how much memory they take: a large space would otherwise be read from disk for every
 call."""
 _EVICT_TO = 0.9
+"""The share of the memory limit down to which indexes are closed."""
 _WAIT_FROM = 1.5
-"""The share of the limit that is used after an eviction, and the share at which a caller evicts by itself."""
+"""The share of the memory limit from which on a caller closes indexes by itself, in place of the background thread."""
 
 
 class _Slot:

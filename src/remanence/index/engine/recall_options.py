@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 MAX_LIMIT = 10_000
+"""Hits of a recall, at most; a higher `limit` counts as this one."""
 
 Include: TypeAlias = Literal["archive", "vault", "review"]
 Fraction: TypeAlias = Annotated[float, Ge(0), Le(1)]

@@ -15,6 +15,7 @@ import numpy as np
 from remanence.index.engine import inputs
 from remanence.index.engine.policy import TrustRules
 from remanence.index.engine.recall_options import FilterOptions
+from remanence.index.numbers import Row
 from remanence.index.versions.fields import check_filter
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal import parse_moment
@@ -57,7 +58,7 @@ def option_values(options: Any, of: type) -> dict[str, Any]:
     return {field.name: getattr(options, field.name) for field in fields(of)}
 
 
-def filter_rows(filters: RowFilter, index: Index, rows: Sequence[int], position: int) -> list[int]:
+def filter_rows(filters: RowFilter, index: Index, rows: Sequence[Row], position: int) -> list[Row]:
     """The rows that match, in the same order, without erased ones. `position` is that of the view."""
     if filters == RowFilter():
         return list(rows)

@@ -24,30 +24,33 @@ from remanence.schema import Query, RelatedName
 from remanence.text.text import tokens
 
 MAX_HOPS = 2
-"""How many names the walk passes from the memories it starts from."""
+"""Names that the walk passes, one after the other, from the memories it starts from. In 2Wiki a third one changes no
+hit."""
 MAX_RELATIONS = 3
-"""How many relations are followed one after the other from a name in the question."""
+"""Relations that are followed one after the other from a name in the question. It limits the work."""
 HOP_DECAY = 0.4
-"""The factor of each hop after the first."""
+"""The factor for the score of each hop after the first. Chosen by hand."""
 HOP_WEIGHT = 0.9
-"""The share of the score of the memory that led to a name, for a memory about the name."""
+"""The share of the score of the memory that led to a name, for a memory about the name. Fitted on HotpotQA, 2Wiki and
+MuSiQue."""
 RELATION_WEIGHT = 0.3
-"""The score of a memory about a name that is related to a name in the question."""
+"""Points of score for a memory about a name that is related to a name in the question. Chosen by hand."""
 START_ROWS = 5
-"""From how many memories a hop starts."""
+"""Memories from which a hop starts, the best. Fitted on HotpotQA, 2Wiki and MuSiQue."""
 _HOP_NAMES = 32
-"""To how many names a hop leads, the best."""
+"""Names to which a hop leads, the best. It limits the work."""
 _EXAMINED_NAMES = 4
-"""Of how many names after each relation it is asked whether a memory mentions them: reading the relations of one costs
+"""Names after each relation of which it is asked whether a memory mentions them: reading the relations of one costs
 about a third of a millisecond."""
 _RELATION_FAN_OUT = 32
-"""How many relations of a name are followed, the newest."""
+"""Relations of a name that are followed, the newest. It limits the work."""
 MENTIONED_SHARE = 0.3
-"""How far a memory of up to `_SHORT_MEMORY` characters is about a name that it only mentions."""
+"""The share of the score of a memory about a name, for a memory of up to `_SHORT_MEMORY` characters that only mentions
+it. Chosen by hand."""
 _SHORT_MEMORY = 200
-"""Characters up to which a memory is short: what it mentions, it is about."""
+"""Characters up to which a memory is short: what it mentions, it is about. Chosen by hand."""
 _MAX_HOP_ROWS = 8
-"""A name that more memories are about is not followed."""
+"""Memories about one name up to which a hop to it is followed: a name of more says little. Chosen by hand."""
 
 
 class Hop(NamedTuple):

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from remanence.events import Merged, Registered, Renamed, Split, Undone
 from remanence.index.arrays import DICT_CODEC, INTERNED, JSON, Codec, Interner, SavedPart
+from remanence.index.batch import Batch
 from remanence.index.names.names import Names
-from remanence.schema import OPEN_END, OPEN_START, Entry, Window, window_from_micros, window_to_micros
+from remanence.schema import OPEN_END, OPEN_START, Window, window_from_micros, window_to_micros
 from remanence.text.text import normalize_name
 
 NAME_OWNER, DISPLAY_NAME, ENTITY_KIND, PART_OF = range(4)
+"""What a span of a name or an entity says, as stored."""
 
 
 class PositionSpan(NamedTuple):
@@ -219,7 +221,10 @@ class EntityRecords(SavedPart):
 
     # Applying entries
 
-    def apply_entry(self, entry: Entry) -> None:
+    def apply(self, batch: Batch) -> None:
+        entry = batch.entry
+        if entry is None:
+            return
         event, position = entry.event, entry.position
         if isinstance(event, Registered):
             self._register(event, position)

@@ -30,7 +30,7 @@ from remanence.text.text import normalize_name
 
 _ENTITY_ID = re.compile(r"e[0-9a-f]{16}(-\d+)?")
 _MAX_DESCRIBED_NAMES = 16
-"""How many other names a description of an entity lists."""
+"""Other names that a description of an entity lists."""
 
 
 def is_entity_id(text: str) -> bool:

@@ -45,10 +45,14 @@ _TITLES = _MALE | _FEMALE | _GROUPS["other titles"]
 _LEGAL_FORMS, _CALENDAR = _GROUPS["legal forms"], _GROUPS["calendar"]
 _NOT_COMPARED = _TITLES | _GENERATIONS | _GROUPS["particles"]
 
-_MIN_LETTERS = 4  # shorter names are similar to too many others
-_MIN_TYPO, _MIN_TYPO_ALONE = 7, 8  # the length of a word, and of one that is the whole name, that may have a typo
+_MIN_LETTERS = 4
+"""Letters of the shortest name that is compared: shorter ones are similar to too many others. Chosen by hand."""
+_MIN_TYPO, _MIN_TYPO_ALONE = 7, 8
+"""Letters of the shortest word that may have a typo, and of the shortest that is the whole name. Chosen by hand."""
 _ACRONYM_LENGTHS = range(2, 7)
-_MAX_SHARING = 2_000  # a key that more names have is not used
+"""Letters that an acronym may have."""
+_MAX_SHARING = 2_000
+"""Names up to which a key is used to find similar ones. It limits the work."""
 _FIRST_UNSPACED = "\u0e00"  # scripts from here on need no spaces, and one more sign is another word
 
 

@@ -11,16 +11,17 @@ from typing import ClassVar
 
 from remanence.events import Remembered
 from remanence.index.arrays import GROWING_TEXTS, INTERNED, TEXTS, Interner, SavedPart, TextList
+from remanence.index.batch import Batch
 from remanence.schema import SELF
 from remanence.text.lexicon.word_lists import is_common_word
 from remanence.text.text import normalize_name, split_words
 
 _LONGEST_NAME = 4
-"""How many words of a text are looked up as one name."""
+"""Words of a text, at most, that are looked up as one name."""
 _MIN_PART = 3
-"""The minimum length of a word that matches a longer name."""
+"""Letters of the shortest word that matches a longer name. Chosen by hand."""
 _MAX_SHARING = 2
-"""How many names may have a word that stands for them."""
+"""Names that have a word, at most, for the word to stand for them. Chosen by hand."""
 
 
 class Names(SavedPart):
@@ -109,8 +110,8 @@ class Names(SavedPart):
         if not all(map(str.isalnum, words)):  # alpha-one, acme.io
             self._by_words.setdefault(" ".join(split_words(normalized)), number)
 
-    def apply(self, versions: Iterable[Remembered | None]) -> None:
-        for version in versions:
+    def apply(self, batch: Batch) -> None:
+        for version in batch.versions:
             for name, kind in () if version is None else version_names(version):
                 self.intern(name, kind)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from remanence.errors import ProjectionUnavailable
 from remanence.events import Remembered
 from remanence.index.arrays import Column, split_bytes
+from remanence.index.numbers import Row
 from remanence.text.text import text_hash
 
 if TYPE_CHECKING:
@@ -26,16 +27,18 @@ log = logging.getLogger(__name__)
 PASSAGE_BITS = 12
 """Bits of a point's number that are the number of the passage in its memory."""
 MAX_PASSAGES = 1 << PASSAGE_BITS
+"""Passages of one memory that have a number each."""
 BATCH = 4_096
 """Points that are written at a time."""
 _MIN_RETRY_SECONDS = 1.0
 """Seconds until a store that failed is asked again, at least; after a slow failure ten times as long as that took."""
 _FAST_FAILURE = 0.5
-"""A server that fails within this many seconds may be asked again by a caller; a slower one only in the background."""
+"""Seconds within which a server fails that may be asked again by a caller; a slower one is only asked in the
+background."""
 _PROBES = 3
-"""How many random vectors each one is compared with. With one, about two of a hundred changed ones are not noticed."""
+"""Random vectors with which each one is compared. With one, about two of a hundred changed ones are not noticed."""
 _TOLERANCE = 2e-3
-"""By how much a product of unit vectors, one of them in half precision, may differ."""
+"""By how much a product of unit vectors may differ, if one of them is in half precision."""
 
 
 class PointTable:
@@ -73,7 +76,7 @@ class PointTable:
             self._hashes.extend(np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 16))
         return points, hashes
 
-    def remove(self, rows: Sequence[int]) -> NDArray[np.int64]:
+    def remove(self, rows: Sequence[Row]) -> NDArray[np.int64]:
         """Remove the points of these rows, and return them."""
         chosen = np.zeros(len(self), np.bool_)
         for begin, end in self.ranges_of(rows).tolist():
@@ -90,7 +93,7 @@ class PointTable:
         bounds: NDArray[np.int64] = np.searchsorted(self.points, [starts, starts + MAX_PASSAGES]).T
         return bounds
 
-    def hashes_outside(self, rows: Sequence[int], hashes: Collection[bytes]) -> set[bytes]:
+    def hashes_outside(self, rows: Sequence[Row], hashes: Collection[bytes]) -> set[bytes]:
         """Those of these text hashes that a row other than these has."""
         if not hashes or not len(self):
             return set()
@@ -218,10 +221,10 @@ class StoreSync:
     def mark_incomplete(self) -> None:
         """Note that a search returned fewer points than the store should have."""
 
-    def rows_missing_vectors(self) -> list[int]:
-        return sorted({point >> PASSAGE_BITS for point in self.missing_vectors})
+    def rows_missing_vectors(self) -> list[Row]:
+        return sorted({Row(point >> PASSAGE_BITS) for point in self.missing_vectors})
 
-    def fill_missing_vectors(self, rows: Collection[int] | None = None) -> None:
+    def fill_missing_vectors(self, rows: Collection[Row] | None = None) -> None:
         """Write the points without a vector whose embedding is stored by now; of these rows only, or of all."""
         wanted = None if rows is None else set(rows)
         missing = {

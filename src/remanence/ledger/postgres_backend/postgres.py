@@ -31,7 +31,7 @@ Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
 DEFAULT_SCHEMA = "remanence"
 LOCK_SECONDS = 30
-"""How long a writer waits for the others."""
+"""Seconds that a writer waits for the others."""
 _SETTINGS = {
     "lock_timeout": f"{LOCK_SECONDS}s",
     "statement_timeout": "60s",

@@ -38,15 +38,15 @@ log = logging.getLogger(__name__)
 MAX_READERS = 8
 """Connections of one opened ledger that read. A thread waits for one if all are in use."""
 RECONNECT_SECONDS = 10.0
-"""How long a server that was restarted is waited for, to find out whether a commit has reached it."""
+"""Seconds that a server which was restarted is waited for, to find out whether a commit has reached it."""
 _POLL_SECONDS = 0.1
 """Seconds between two looks while something is waited for."""
 _REWRITE_WAIT = 1.0
-"""How long readers of an older state are waited for before tables are written again."""
+"""Seconds that readers of an older state are waited for before tables are written again."""
 _MAX_KNOWN_TIMES = 10_000
-"""How many times of entries are kept in memory."""
+"""Times of entries that are kept in memory."""
 _MAX_ENTRIES_OF_OTHERS = 200
-"""Up to how many entries of other writers are read for their times when a transaction begins."""
+"""Entries of other writers, at most, that are read for their times when a transaction begins."""
 
 
 class PostgresLedger(SqlLedger):

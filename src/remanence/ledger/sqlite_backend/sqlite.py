@@ -22,8 +22,11 @@ from remanence.operating_system import open_for_changes
 
 log = logging.getLogger(__name__)
 
-BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
-MIN_FREE_BYTES = 2**16  # SQLite makes a file of 32 KB beside the ledger, which its connections share
+BUSY_TIMEOUT = 30.0
+"""Seconds that the transaction of another process is waited for."""
+MIN_FREE_BYTES = 2**16
+"""Bytes of free disk that SQLite needs to open a ledger: it makes a file of 32 KB beside it, which its connections
+share."""
 _HEAD_FILE, _HEAD_SIZE = "ledger.head", 128
 T = TypeVar("T")
 

@@ -21,7 +21,8 @@ from remanence.operating_system import after_fork
 if TYPE_CHECKING:
     from remanence.ledger.encryption import Encryption
 
-_LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
+_LOG_WAIT = 0.1
+"""Seconds that readers are waited for after an erasure; other writers wait as long."""
 
 
 class SqliteLedger(SqlLedger):

@@ -25,30 +25,34 @@ from remanence.text.temporal import find_stated_times
 from remanence.text.text import normalize_name, tokens
 
 _SIGNAL_SHARE = 0.5
-"""The part of a score that comes from the signals; the rest is from the reader."""
+"""The share of a score that comes from the signals; the rest is from the reader. Chosen by hand."""
 _CHOICE, _HOLDS, _ANSWERS = 0.25, 0.15, 0.1
-"""The parts of what the reader says. Of what follows the first hit, the signals say as much as the reader."""
+"""The shares of a score that come from the reader: its choice, that a hit holds, and that it answers. With
+`_SIGNAL_SHARE` they add up to 1. Chosen by hand."""
 _SIGNAL_ODDS, _SIGNAL_POWER, _MIN_CHOICE = 12.0, 4, 0.02
 """How much the score of the signals, to this power, adds to the log of the reader's choice for the first hit. A high
 score is right far more often than one half as high, and in talk between friends more often than the reader; where no
 score is high, the reader decides. A hit that is chosen with less than the last probability does not come first for
 that. Fitted on worlds a, b and e, LoCoMo, RealTalk, LongMemEval, BEAM and FactConsolidation together."""
 _MIN_ANSWERING = 0.5
-"""A hit that tells what is asked with at least this probability comes before those that are trusted less."""
+"""The least probability that a hit tells what is asked, for it to come before those that are trusted less: more
+probable than not."""
 _MIN_REPLACED, _MAX_HOLDING, _MIN_REPLACING, _SAME_MATTER = 0.9, 0.3, 0.5, 0.7
 """A hit is marked as replaced if the reader says so with at least the first probability and that it holds with at most
 the second, and a later one holds, or is chosen, with at least the third. Both must tell what is asked with at least the
-fourth: then they are about one matter. Of the marks in worlds a, b and e, 91% were right with 0.8, 76% with 0.5, of
-twice as many."""
+fourth: then they are about one matter. The fourth is between two that were measured on worlds a, b and e: with 0.8, 91%
+of the marks were right; with 0.5, 76%, of twice as many."""
 _OTHER_PERSON, _USER = 0.2, 0.02
 """The factors for the probabilities of memories about another person than the one a question means; the second one for
 memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
-serve her?"."""
+serve her?". Chosen by hand."""
 _HOLDS_IF_MARKED = 0.09
-"""A hit that is marked as replaced holds with at most this probability: of the marks, 91% were right (above)."""
+"""The highest probability that a hit holds which is marked as replaced: of the marks in worlds a, b and e, 91% were
+right."""
 _CODE = re.compile(r"\b[A-Za-z]+[-_#/]?\d{2,}[\w-]*")
 _OTHER_TIME = 0.01
-"""The factor for the probabilities of what is closed, and of events of another time than the one a question names."""
+"""The factor for the probabilities of what is closed, and of events of another time than the one a question names.
+Chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

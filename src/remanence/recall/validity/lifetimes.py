@@ -21,6 +21,7 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.index.memory_cache import MemoryCache
+from remanence.index.numbers import Row
 from remanence.models.embedders import SentenceEmbedder
 from remanence.models.lifetimes import (
     Matter,
@@ -37,13 +38,14 @@ from remanence.schema import PROCEDURE, Hit, Memory, Snapshot
 from remanence.text.text import text_hash
 
 _MAX_COUNTED = 500
-"""How many memories of a space say how fast things end in it, the last ones that could be closed."""
+"""Memories of a space that say how fast things end in it, the last ones that could be closed. It limits the work."""
 _COUNTED_BITS = 4
-"""The history of a space is counted up to a position of so many binary digits, so that it is counted again when the
+"""Binary digits of the position up to which the history of a space is counted, so that it is counted again when the
 ledger has grown by a sixteenth to an eighth, and the same ledger gives the same probabilities."""
 _MAX_CACHED = 50_000
-"""How many texts are kept with what they are about."""
+"""Texts that are kept with what they are about."""
 _SECONDS_PER_DAY = 86_400
+"""Seconds of a day."""
 
 _MATTERS: dict[bytes, Matter] = {}
 """What texts are about, by their hash, by vectors of the default embedder."""
@@ -148,7 +150,7 @@ def _watched(index: Index, snapshot: Snapshot) -> Iterator[tuple[Memory, float, 
             yield memory, _days(began(memory), newest), False
 
 
-def _can_be_closed(index: Index, row: int, memory: Memory) -> bool:
+def _can_be_closed(index: Index, row: Row, memory: Memory) -> bool:
     """Whether the ledger would say that a memory ended: it has earlier versions, a claim with one value at a time, or
     links, as facts have that a language model wrote."""
     catalog, position = index.catalog, index.catalog.position

@@ -23,8 +23,9 @@ from remanence.service.requests import Request
 from remanence.text.text import truncate
 
 SLOW_SECONDS = 600.0
-"""How long operations may take that are known to be slow."""
+"""Seconds that operations may take that are known to be slow."""
 _BLOCK = 1 << 20
+"""Bytes of an answer that are read at a time."""
 ResultT = TypeVar("ResultT")
 
 

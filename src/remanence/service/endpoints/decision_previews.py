@@ -18,7 +18,9 @@ from remanence.space.space import Space
 from remanence.text.text import pluralize, truncate
 
 _MAX_TEXT = 120
+"""Letters of a memory that are quoted."""
 _MAX_SHOWN = 5
+"""Effects of one kind that a preview lists."""
 
 
 @dataclass(frozen=True, slots=True)

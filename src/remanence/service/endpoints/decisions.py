@@ -36,8 +36,9 @@ _DECISIONS = (Forgotten, Restored, Linked, Invalidated, Renamed, Merged, Split, 
 _KINDS = kinds_of(*_DECISIONS, Ran, Reversed)
 """What is read of the ledger: decisions, and what upkeep runs wrote, which are none."""
 _FIRST_BATCH = 2_000
+"""Ledger positions that are read first; each later batch has four times as many."""
 _MAX_ENTRIES = 200_000
-"""How far back the ledger is read for decisions, in entries."""
+"""Ledger positions back to which decisions are looked for. It limits the work."""
 UNDO_REASON = "undone by hand"
 
 

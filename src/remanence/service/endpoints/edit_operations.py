@@ -23,6 +23,7 @@ from remanence.text.temporal import parse_moment
 from remanence.text.text import pluralize
 
 _MAX_SHOWN = 5
+"""Claims of one kind that a preview lists."""
 _Ids = Annotated[ListOf[Name], Field(min_length=1)]
 _FIELDS = {"kind": "Kind", "importance": "Importance", "strength": "Strength", "tags": "Tags", "expires_at": "Expires"}
 

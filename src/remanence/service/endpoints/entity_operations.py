@@ -19,9 +19,9 @@ from remanence.space.space import Space
 from remanence.space.view import View
 
 _COMPARED = 500
-"""How many entities are compared with all others, those mentioned most: in a large space all would take minutes."""
+"""Entities that are compared with all others, those mentioned most: in a large space all would take minutes."""
 _SIMILAR = 5
-"""How many similar names of each entity are looked at."""
+"""Similar names of each entity that are looked at."""
 
 
 def all_entities(space: Space) -> tuple[Entity, ...]:

@@ -23,7 +23,7 @@ from remanence.transfer.imports.importing import SkippedGroup
 from remanence.transfer.imports.records import ImportFormat
 from remanence.transfer.imports.whatsapp import is_whatsapp
 
-COUNTS = ("added", "changed", "unchanged", "complete", "dry_run", "kinds", "speakers", "first", "last")
+COUNTS = ("added", "changed", "unchanged", "complete", "dry_run", "kinds", "speakers", "first", "last", "undated")
 _TEXT_ENDINGS = (".txt", ".text", ".log")
 _LINES_ENDINGS = (".jsonl", ".ndjson")
 _IMPORTED_ENDINGS = (*_TEXT_ENDINGS, *_LINES_ENDINGS, ".json", ".md", ".zip", ".csv", ".tsv", ".af")
@@ -61,6 +61,7 @@ class FileReport:
     speakers: dict[str, int] = field(default_factory=dict)
     first: datetime | None = None
     last: datetime | None = None
+    undated: int = 0
 
 
 def add_file(space: Space, path: Path, request: FileRequest) -> FileReport:

@@ -31,7 +31,7 @@ from remanence.transfer.overview import ListedStatus, MemoryBatch
 from remanence.upkeep.steps.decay import TouchReport
 
 MAX_TEXTS_TO_EMBED = 1_000
-"""The most texts that are embedded at once: the answer has some kilobytes for each."""
+"""Texts that are embedded by one request, at most: the answer has some kilobytes for each."""
 
 
 class TextRequest(request_of(AddOptions)):  # type: ignore[misc]

@@ -28,6 +28,7 @@ from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Cluster
 from remanence.upkeep.vault_notes.promotion import PromotionPlan
 
 _MAX_PLANS = 64
+"""Plans of one space that wait to be applied, the last ones: they are in memory."""
 _PLANS: WeakKeyDictionary[Engine, dict[tuple[str, str], Plan]] = WeakKeyDictionary()
 """The last plans between their preview and `apply`: by engine, then by space and id; the oldest first."""
 _LOCK = threading.Lock()

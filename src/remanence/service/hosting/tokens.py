@@ -28,8 +28,9 @@ ACCESSES: tuple[Access, ...] = get_args(Access)
 ALL_SPACES = "*"
 _PREFIX = "rem"
 _KNOWN_SECONDS = 1.0
-"""How long a valid token is cached. A revocation by another process may take this long."""
+"""Seconds for which a valid token is cached. A revocation by another process may take this long."""
 _MAX_KNOWN = 1_000
+"""Valid tokens that are cached."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, hash {bytes} NOT NULL, spaces TEXT NOT NULL, access TEXT NOT NULL,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _MAX_TIMELINE = 60
+"""Relations that a timeline shows, the newest."""
 
 
 class PartOptions(TypedDict, total=False):

@@ -35,16 +35,16 @@ from remanence.space.facets.facet import Facet
 from remanence.space.recall_request import answer_request, checked_request
 
 MAX_STEPS = 200
-"""The most steps of a run. Longer ones are several tasks."""
+"""Steps of a run, at most. Longer ones are several tasks."""
 _CONSIDERED = 10
-"""How many memories of other tasks are read with a task that is not known in these words."""
+"""Memories of other tasks that are read with a task that is not known in these words."""
 _MIN_PROBABILITY = 0.7
-"""The least probability, by the reader, that a known task is the one that is asked for. Set by hand on the
-four tasks of benchmarks/procedures.py, one stored, each with three lists of steps: 14 of 36 askings in other words
-reach it, and 2 of 156 of other tasks. At 0.5, it would be 20 and 9."""
+"""The least probability, by the reader, that a known task is the one that is asked for. Chosen by hand on the four
+tasks of benchmarks/procedures.py, one stored, each with three lists of steps: 14 of 36 askings in other words reach it,
+and 2 of 156 of other tasks. At 0.5, it would be 20 and 9."""
 _CLEAR = 2.0
 """How many times as probable as a task with other steps the best one has to be. Of "Copy A to B" and "Copy B to A" the
-reader cannot say which one is meant in other words, and the steps of one would harm in the other. Set by hand."""
+reader cannot say which one is meant in other words, and the steps of one would harm in the other. Chosen by hand."""
 
 
 class ProceduresView(Facet):

@@ -30,7 +30,7 @@ _KEY_PREFIX = "file:"
 _META = "file"
 _BLANK = "(a file without text)"
 MAX_PATH_LENGTH = 480
-"""The most characters of a path below the root: with a prefix it is the key of a memory."""
+"""Characters of a path below the root, at most: with a prefix it is the key of a memory."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 _LOCKS: WeakKeyDictionary[object, dict[str, Any]] = WeakKeyDictionary()
 _LOCKS_LOCK = threading.Lock()

@@ -27,9 +27,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 _OTHER_NAMES = {"insert": {"new_str": "insert_text"}, "rename": {"path": "old_path"}}
 """Names under which some frameworks and models pass an argument."""
 _MAX_LINES = 999_999
+"""Lines of a file that is shown with numbers, at most, as in the interface of the memory tool."""
 _NUMBER_WIDTH = len(str(_MAX_LINES))
 _LISTED_LEVELS = 2
-"""How many levels of folders a listing shows."""
+"""Levels of folders that a listing shows."""
 
 
 class MemoryFiles:

@@ -27,11 +27,11 @@ from remanence.text.named_entities.name_spans import NameSpan
 from remanence.text.text import SENTENCE_END
 
 MAX_SENTENCE_CHARS = 300
-"""A longer sentence makes no claim."""
+"""Characters of a sentence that may make a claim; a longer one makes none."""
 _MAX_CLAIMS = 3
-"""How many claims a sentence makes about its subject: "Alice lives in Porto and works at IBM"."""
+"""Claims that a sentence makes about its subject, at most: "Alice lives in Porto and works at IBM"."""
 _MAX_OBJECT_CHARS = 40
-"""Characters of the object of a claim: a longer one is a clause, not a thing."""
+"""Characters of the object of a claim, at most: a longer one is a clause, not a thing."""
 
 NamesByStart = Mapping[int, NameSpan]
 """The names of a text by their start position."""
@@ -376,13 +376,13 @@ _DEFINITION = re.compile(
 _MARK_INSIDE = re.compile(r"[!?;](?= )|[?!]\.?$")
 _SEVERAL_SENTENCES = re.compile(r"\. (?<=[a-z]{3}\. )[A-Z]|\n")
 _MAX_STATEMENT_CHARS = 200
-"""Characters of a text that is one statement of the form "The capital of France is Paris"."""
+"""Characters of a text that is one statement of the form "The capital of France is Paris", at most."""
 _NAME_PARTICLES = frozenset(" ".join(load_words("name_particles")).split()) | word_set(
     "and a an von zu in on for to with from at by as or"
 )
 _NOT_IN_NOUNS = FUNCTION_WORDS | CALENDAR_WORDS | load_words("not_in_nouns")
 _MAX_NAME_WORDS = 12
-"""Words of a name in such a statement."""
+"""Words of a name in a statement such as "The capital of France is Paris", at most."""
 _PARTICIPLES = {"wrote": "written", "made": "produced"}
 
 

@@ -108,6 +108,9 @@ IMMUTABLE_PREDICATES = word_set("born_in born_on birthday died_in died_on create
 EVENT_PREDICATES = load_words("event_predicates")
 """Predicates of single events: such a claim stays true."""
 
+PAST_STATE_PREDICATES = word_set("lived_in worked_at worked_as studied_at")
+"""Predicates of states that are told in the past tense. If the time told with such a claim is over, so is the state."""
+
 STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at"}
 """The state that follows an event: after moving to Porto, a person lives there."""
 

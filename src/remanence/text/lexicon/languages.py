@@ -52,19 +52,20 @@ _NAME_PARTICLES = frozenset(
 )
 _CERTAIN_WORDS = frozenset({"und"})  # counted among the common words of English, which it is not
 _LONGEST = 400
-"""How many words are examined: enough to know the language of a longer text."""
+"""Words of a text that are examined: enough to know the language of a longer one."""
 _MIN_TRIPLES = 8
-"""A text with fewer triples of letters is too short to tell its language by them."""
+"""Triples of letters below which a text is too short to tell its language by them. Chosen by hand."""
 _MAX_TRIPLES = 60
-"""How many triples of letters of a text are compared."""
+"""Triples of letters of a text that are compared. It limits the work."""
 _UNKNOWN_TRIPLE = 26
 """The value of a triple that is not in the file, where the rarest have about 30: half as frequent as those."""
 _VOTE = 20.0
-"""The value of one more function word, in values of triples."""
+"""The value of one more function word, in values of triples. Chosen by hand."""
 _MIN_LEAD = 1.0
-"""How far the letters of another language have to lead, in value per triple, for a text without function words."""
+"""How far the letters of another language have to lead, in value per triple, for a text without function words. Chosen
+by hand."""
 _SHORTEST = 4
-"""The least length of a word that is evidence without being a function word."""
+"""Letters of the shortest word that is evidence without being a function word. Chosen by hand."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…¿¡:\n\"“„«])\s*([^\W\d_]+)")
 _LETTERS_FILE = Path(__file__).with_name("letter_triples.txt")

@@ -10,9 +10,9 @@ from remanence.text.named_entities.name_rules import find_names
 from remanence.text.text import normalize_name, split_sentences, strip_accents
 
 MAX_CHARS = 4_000
-"""A longer text is a document about many people."""
+"""Characters of a text in which other names are looked for; a longer one is a document about many people."""
 _MAX_SHORT_FORM = 20
-"""A longer name is no short form of another."""
+"""Characters of a short form of a name, at most."""
 
 
 class AliasPair(NamedTuple):

@@ -71,8 +71,10 @@ _AND_I = re.compile(r" and (?:I|me|the user)\b")
 _VERSION = re.compile(r"[ ]\d{1,3}[ ]")
 _NUMBER_AFTER = re.compile(r"[ ](\d{1,3}(?:\.\d)?[A-Za-z]?|(?:19|20)\d\d)(?![\w:%./-]|[ ][a-z]|,\d)")
 _PLACE_CUE = re.compile(r"\b(?:in|from|to|near|of|around|visit(?:ed|ing)?|across|,) $")
-_MAX_TOKENS = 8  # a longer run of capitals is a heading or a list, not a name
-_MAX_RUN = 3 * _MAX_TOKENS  # before openers are dropped
+_MAX_TOKENS = 8
+"""Words of a name, at most: a longer run of capitals is a heading or a list."""
+_MAX_RUN = 3 * _MAX_TOKENS
+"""Words of a run of capitals, at most, before the words that only open a sentence are dropped."""
 _SHORT_TEXT = 5_000
 """Characters up to which a word is searched for in the text, and the words of the text are not collected."""
 

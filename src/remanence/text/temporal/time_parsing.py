@@ -21,13 +21,17 @@ from remanence.text.temporal.time_translation import translate_in_any_language
 from remanence.text.temporal.translation_patterns import clock_after, looks_english
 from remanence.text.text import truncate
 
-_MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from
+_MAX_TEXT = 100_000
+"""Characters of a text that are read: a book names so many times that none says when the memory is from."""
 _MAX_PHRASES = 1_000
-"""How many time phrases of a text are read: a text of dates only would take seconds."""
-_MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
-_MAX_LEADING = 8  # characters that a phrase may have before its time: "on the "
+"""Time phrases of a text that are read, at most: a text of dates only would take seconds."""
+_MAX_DATE = 200
+"""Characters of the longest date; a longer text was passed by mistake."""
+_MAX_LEADING = 8
+"""Characters that a phrase may have before its time: "on the "."""
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
-_MAX_UNKNOWN_MONTHS = 64  # dateparser takes some milliseconds for each
+_MAX_UNKNOWN_MONTHS = 64
+"""Dates with a month in an unknown language that are read: dateparser takes some milliseconds for each."""
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
 _OTHER_STATEMENT = re.compile(r"\b(?:and|but|or|then)\b|[.;!?](?:\s|$)", re.IGNORECASE)
 _NAMED_YEAR = re.compile(r"(?<![0-9])[0-9]{4}$")

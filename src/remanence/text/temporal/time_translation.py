@@ -60,17 +60,17 @@ _UNWRITTEN = re.compile("[\u0307\u064b-\u0652]")
 """The dot that a Turkish capital loses, and the vowels that Arabic leaves out."""
 _GAP = re.compile(r"[\s,\-–/'’]{0,3}|\.\s?")
 _MIN_CHARS = 3
-"""Letters of a short form of a month that is read after a number; two in languages without spaces."""
+"""Letters of the shortest form of a month that is read after a number; two in languages without spaces."""
 _MIN_CHARS_ALONE = 4
-"""Letters of a short form of a weekday, which stands alone."""
+"""Letters of the shortest form of a weekday, which stands alone."""
 _MIN_CHARS_INFLECTED = 5
-"""Letters of a word that is read in its inflected forms."""
+"""Letters of the shortest word that is read in its inflected forms."""
 _MAX_PHRASE_WORDS = 4
 """Words of the longest phrase for a time."""
 _MAX_TIME_TOKENS = 7
 """Words and numbers of the longest time."""
 _MAX_TOKENS = 4_000
-"""A longer text names so many times that none says when it is from."""
+"""Tokens of a text that is read: a longer one names so many times that none says when it is from."""
 
 
 class _Meaning(NamedTuple):

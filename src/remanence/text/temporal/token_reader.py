@@ -15,7 +15,8 @@ from remanence.text.temporal.calendar_spans import Span, midnight
 from remanence.text.temporal.tense import PAST, Direction, TenseReader
 from remanence.text.temporal.time_lexer import END_TOKEN, TimeToken
 
-_FAR_NEARER = 2  # so many times as near as the other day
+_FAR_NEARER = 2
+"""How many times as near as the other day one is that is meant for that. Chosen by hand."""
 _OWN_TIME = frozenset(("local", "our", "my", "your", "their", "his", "her"))
 _AMERICAN = {
     **dict.fromkeys(("et", "eastern"), "America/New_York"),

@@ -22,10 +22,11 @@ _ENGLISH = vocab.FOLLOWING_WORDS | vocab.PRESENT_CUES | vocab.PAST_CUES | {"not"
 _SLOT = re.compile(r"\{(\w+)\}")
 _DIGITS = {"d": "[0-9]{1,2}", "d2": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _MIN_ANCHOR_CHARS = 3
-"""Letters of a word of a pattern by which it is looked for in a text."""
+"""Letters, at least, of the word of a pattern by which it is looked for in a text."""
 _MAX_OPENER_CHARS = 24
 """Characters before a time in which a word such as "since" is looked for."""
-_REACH = 200  # characters on either side in which the tense is looked for
+_REACH = 200
+"""Characters on either side in which the tense is looked for."""
 _OPENERS = ("since", "until", "starting")
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()'’\"-…«»„“”", " "))

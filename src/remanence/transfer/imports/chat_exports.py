@@ -31,6 +31,7 @@ _SETTINGS = {"user_profile": "about_user_message", "user_instructions": "about_m
 """The custom instructions of a user: about themselves, and about the answers they want. Each has two names."""
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 _MAX_SOURCE_LENGTH = 200
+"""Characters of the source of an imported memory."""
 
 
 class ChatExport(FilesSource):

@@ -34,8 +34,10 @@ from remanence.transfer.imports.tables import ANY_JSON, Format, TableSource
 from remanence.transfer.imports.whatsapp import DATE_ORDERS, is_whatsapp, whatsapp_rows
 from remanence.transfer.jsonlines import GZIP_MAGIC, starts_with
 
-_BEGIN = 1_000  # bytes of a file that are looked at
-_OBJECTS = 20  # of a JSON file
+_BEGIN = 1_000
+"""Bytes of a file that are looked at to find its format."""
+_OBJECTS = 20
+"""Objects of a JSON file that are looked at to find its format."""
 _CHAT_EXPORTS: tuple[tuple[type[ChatExport], tuple[str, ...], ImportFormat], ...] = (
     (ChatGPTExport, ("mapping",), "chatgpt"),
     (ClaudeExport, ("chat_messages", "conversations_memory", "project_memories", "prompt_template", "docs"), "claude"),

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 IMPORTED_FIELD = "imported"
 """The field of `Memory.meta` that says where a memory was imported from."""
 _BATCH = 500
+"""Items that are written at once, at most, and between two reports of the progress."""
 _EXAMPLES, _REASONS, _LISTED = 3, 100, 10
+"""Examples of each reason, reasons, and names in a line that a report of an import has at most."""
 _FORGOTTEN = "a memory that was imported before and forgotten here since"
 
 
@@ -53,7 +55,8 @@ class ImportReport:
     `added`, `changed` and `unchanged` count memories: new ones, those with a new version, and those imported before.
     `spaces` counts the first two by space. `complete` is False if a part of the source could not be read. `kinds` and
     `speakers` count all of them, "turn" for the turns of chats; `first` and `last` are the oldest and newest time.
-    With `dry_run`, nothing was written.
+    `undated` counts those for which the source has no time: they are told at the moment of the import. With `dry_run`,
+    nothing was written.
     """
 
     path: str
@@ -69,6 +72,7 @@ class ImportReport:
     speakers: Mapping[str, int] = field(default_factory=dict)
     first: datetime | None = None
     last: datetime | None = None
+    undated: int = 0
 
     @property
     def skipped_count(self) -> int:
@@ -84,6 +88,8 @@ class ImportReport:
         if self.dry_run:
             lines += [f"{name}: {_listed(counts)}" for name, counts in self._counted() if counts]
             lines += [f"dates: {self.first:%Y-%m-%d} to {self.last:%Y-%m-%d}"] if self.first and self.last else []
+        if self.undated:
+            lines += [f"no time is given for {self.undated:,}: told at the moment of the import"]
         if len(self.spaces) > 1:
             lines += [f"{count:>7,}  in {space}" for space, count in self.spaces.items()]
         if self.skipped:
@@ -188,6 +194,7 @@ class _Import:
         self._added = self._changed = self._unchanged = 0
         self._spaces: dict[str, int] = {}
         self._groups: dict[str, _Group] = {}
+        self._undated = 0
         self._complete = True
 
     def skip(self, item: SkippedItem) -> None:
@@ -233,6 +240,8 @@ class _Import:
         at = record.fields.get("time") or record.fields.get("now")
         if isinstance(at, datetime):
             self._times = [min([*self._times, at]), max([*self._times, at])]
+        elif at is None:
+            self._undated += 1
 
     def _versions(self, record: Record, index: Index) -> list[Mapping[str, Any]]:
         """The versions of a record that are to be written."""
@@ -276,6 +285,7 @@ class _Import:
             speakers=self._speakers,
             first=first,
             last=last,
+            undated=self._undated,
         )
 
 

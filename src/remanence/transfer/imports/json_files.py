@@ -24,13 +24,18 @@ from remanence.transfer.imports.records import Item, SkippedItem, Source
 from remanence.transfer.jsonlines import open_unpacked, starts_with
 
 MAX_OBJECT_BYTES = 256 * 2**20
-"""The longest conversation that is read; it is in memory as a whole."""
+"""Bytes of the longest conversation that is read; it is in memory as a whole."""
 _CHUNK = 2**20
+"""Bytes of a file that are read at a time."""
 _BEGIN = 1_000
-_MAX_DIRECTORY_BYTES = 64 * 2**20  # of a zip file: room for half a million names
+"""Bytes of a file that are looked at to find its format."""
+_MAX_DIRECTORY_BYTES = 64 * 2**20
+"""Bytes of the directory of a zip file, at most: room for half a million names."""
 _MAX_RATIO, _FREE_BYTES = 200, 32 * 2**20
-"""Chats are compressed to a tenth. What grows more than 200 times and beyond 32 MB is not an export."""
-_TRUNCATED_WITHIN = 16  # an error that near to the end of a piece may only mean that the piece ends there
+"""How many times a file may grow when it is unpacked, and the bytes beyond which that counts. Chats are compressed to a
+tenth. What grows more than 200 times and beyond 32 MB is not an export."""
+_TRUNCATED_WITHIN = 16
+"""Characters before the end of a piece within which an error may only mean that the piece ends there."""
 _VALUE = re.compile(r"[^ \t\r\n,]")  # what is not between two values
 
 ZIP_MAGIC = b"PK"

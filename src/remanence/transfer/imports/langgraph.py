@@ -26,9 +26,11 @@ from remanence.transfer.imports.records import (
 )
 
 _PAGE = 100
+"""Items of a store that are read at a time."""
 _TEXT_FIELDS = ("content", "text", "memory", "data")
 _TRIPLE = ("subject", "predicate", "object")
 _MAX_SOURCE_LENGTH = 400
+"""Characters of the source of an imported memory."""
 _COLUMNS = "prefix key value created_at updated_at expires_at"
 
 

@@ -181,6 +181,7 @@ def _tags(value: object) -> list[str]:
 
 RESERVED_NAMES = ("index.md", "log.md")
 _CHECKED_FILES = 50
+"""Notes of a folder that are looked at to find its format."""
 # `generated: {by: …, at: …}` in one line, or with `at:` in one of the lines after it.
 _GENERATED_AT = re.compile(r"^generated:[^\n]*(?:\n[ \t]+[^\n]*)*?[ \t{,]at:[ \t]*[\"']?([^\s,}\"']+)", re.MULTILINE)
 

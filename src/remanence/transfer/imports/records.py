@@ -26,7 +26,9 @@ ImportFormat = (
 FORMAT_NAMES: tuple[str, ...] = tuple(name for names in get_args(ImportFormat) for name in get_args(names))
 
 _MAX_ID_LENGTH = 120
-_MAX_SECONDS = 1e11  # the year 5138; larger numbers are milliseconds
+"""Characters of an id that is a part of the key of a memory."""
+_MAX_SECONDS = 1e11
+"""The highest number that is a time in seconds, in the year 5138; larger numbers are milliseconds."""
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
@@ -152,6 +154,7 @@ def as_list(value: object) -> list[Any]:
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 _TIMEOUT_SECONDS = 10.0
+"""Seconds that a database which another program writes is waited for."""
 
 
 class SqliteFile:

@@ -37,6 +37,7 @@ _TIMES = ("now", "time", "valid_from", "valid_until", "expires_at")
 _LISTS = ("tags", "entities")
 _FRACTIONS = ("importance", "confidence")
 _MAX_NAME = 400
+"""Characters of a name, a tag or a conversation of a table."""
 _NUMBER = re.compile(r"\d{9,13}(\.\d+)?")
 
 

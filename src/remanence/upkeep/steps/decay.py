@@ -21,10 +21,12 @@ from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.journal import MemoryUsage
 from remanence.index.memory_cache import RowErased
+from remanence.index.numbers import Row
 from remanence.ports import Progress
+from remanence.recall.validity.current import unexpired_current_mask
 from remanence.schema import MEMORY_KINDS, PROCEDURE, Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.text.text import pluralize
-from remanence.upkeep.plans import ResultTable, TableResult, batches, unexpired_current_mask
+from remanence.upkeep.plans import ResultTable, TableResult, batches
 
 if TYPE_CHECKING:
     from remanence.upkeep.settings import UpkeepSettings
@@ -33,32 +35,41 @@ Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
 
 _IMPORTANCE_FACTOR = 16.0
-"""How many times longer than usual the half-life of a memory of importance `DEFINING` is."""
-_ORDINARY, DEFINING = 0.5, 0.9
-"""The importance of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that."""
+"""How many times longer than usual the half-life of a memory of importance `DEFINING` is. Chosen by hand."""
+ORDINARY, DEFINING = 0.5, 0.9
+"""The importance, from 0 to 1, of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that. Chosen
+by hand."""
 _MIN_RETENTION = 1e-9
 """The lowest score: 0 would have no logarithm."""
 _HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
-"""The scores below which the urgency is high, and medium. What scores the last or more is not at risk."""
+"""The scores below which the urgency is high, and medium. What scores the last or more is not at risk. Chosen by
+hand."""
 RISK_ZONE = (_HIGH_BELOW, _RISK_UNTIL)
 """The scores at which a memory is about to fade, and a reminder helps."""
 _IMPORTANT = 0.6
+"""The importance, from 0 to 1, from which on a memory that fades is to be reinforced. Chosen by hand."""
 _DAY = 86_400.0
+"""Seconds of a day."""
 _CHUNK = 500
+"""Memories that are read at a time."""
 _ROUNDING = 1e-5
 """By how much the score of a row may differ from that of its memory: columns have fewer digits."""
 _BOOST = 0.1
-"""How much stronger a boost, or use in another domain, makes a memory."""
+"""How much a boost, or use in another domain, adds to the strength of a memory, which is from 0 to 2. Chosen by
+hand."""
 MAX_STRENGTH = 2.0
 """The highest strength, boosts included."""
 _CROSS_DOMAIN_OVERLAP = 0.3
-"""A use is in another domain if it shares less of its tags (Jaccard) with the memory."""
+"""The share of its tags (Jaccard) that a use has in common with the memory, below which it is in another domain. Chosen
+by hand."""
 
 _POWER = 1.1
-"""The exponent of forgetting by a power of time; half is left after one half-life."""
+"""The exponent of forgetting by a power of time; half is left after one half-life. Chosen by hand."""
 _POWER_SCALE = 2 ** (1 / _POWER) - 1
+"""How much one half-life adds to the base of the power, so that half is left after it."""
 _FAST_SHARE, _SLOWDOWN = 0.7, 10.0
-"""The share of the fast component of the curve of two components, and how many times slower the other one is."""
+"""The share of the fast component of the curve of two components, and how many times slower the other one is. Chosen by
+hand."""
 _FAST_RATE = 1.59676
 """Half-lives of the fast component in one half-life of the sum, so that half of the sum is left after it."""
 
@@ -101,7 +112,7 @@ def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: Upk
 
 def _score(settings: UpkeepSettings, days: Any, half_life: Any, importance: Any, uses: Any, strength: Any) -> Any:
     """The score by days since the last use, and the rest: of numbers, or of arrays of them."""
-    excess = np.maximum(0.0, importance - _ORDINARY) / (DEFINING - _ORDINARY)
+    excess = np.maximum(0.0, importance - ORDINARY) / (DEFINING - ORDINARY)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess)
     return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** settings.use_exponent * retained
 
@@ -157,7 +168,7 @@ class ScoredMemory:
     """A current memory: the row and ledger position of its version, its usage, and its score now."""
 
     memory: Memory
-    row: int
+    row: Row
     position: int
     usage: MemoryUsage
     score: float
@@ -229,7 +240,7 @@ def row_scores(
 
 
 def _scored(
-    index: Index, rows: Sequence[int], now: datetime, settings: UpkeepSettings, progress: Progress | None
+    index: Index, rows: Sequence[Row], now: datetime, settings: UpkeepSettings, progress: Progress | None
 ) -> Iterator[ScoredMemory]:
     for chunk in batches(rows, _CHUNK, progress):
         with index.lock:  # briefly for each chunk, so that others can recall in between

@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from remanence.index.journal import NEVER_USED, MemoryUsage
-from remanence.schema import MEMORY_KINDS, PROCEDURE, Memory, format_moment, micros
+from remanence.schema import MEMORY_KINDS, MICROS_PER_DAY, PROCEDURE, Memory, format_moment, micros
 from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.text.text import truncate
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps.decay import DEFINING, RISK_ZONE, age_in_days, decay_score, use_moments
+from remanence.upkeep.steps.decay import DEFINING, ORDINARY, RISK_ZONE, age_in_days, decay_score, use_moments
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 760.0, 300.0, 64.0, 64.0
+"""Pixels of the width and the height of the part with the curves, and of the space to the left of it and above."""
 _ROW = 20.0
+"""Pixels of the height of a row of the legend."""
 _POINTS = 200
+"""Points at which a curve is drawn."""
 _MAX_LABEL_LENGTH = 100
+"""Letters of a label; a longer one is cut off."""
 _STEPS = (1, 2, 5, 7, 14, 30, 60, 90, 180, 365, 730, 1825, 3650)
+"""Days between two marks of the axis of time: the first of these that gives at most ten marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class Curve:
 def curves_of_kinds(now: datetime, days: float, settings: UpkeepSettings) -> list[Curve]:
     """How a memory of each kind fades that is added now and never used, of ordinary importance and of 0.9."""
     curves: list[Curve] = []
-    for importance, label in ((0.5, ""), (DEFINING, f", importance {DEFINING:g}")):
+    for importance, label in ((ORDINARY, ""), (DEFINING, f", importance {DEFINING:g}")):
         kinds: dict[tuple[tuple[float, float], ...], list[str]] = {}  # by their points: equal curves are drawn once
         for kind in (kind for kind in MEMORY_KINDS if kind != PROCEDURE):  # upkeep leaves these alone
             memory = Memory("", "", "", kind=kind, recorded_at=now, revised_at=now, importance=importance)
@@ -48,7 +53,7 @@ def curve(
     steps = {first + (days - first) * step / _POINTS for step in range(_POINTS + 1)}
     # A use raises the score at once: a point just before it and one at it.
     for moment in use_moments(memory, usage):
-        day = (moment - micros(now)) / 86_400e6
+        day = (moment - micros(now)) / MICROS_PER_DAY
         steps |= {step_day for step_day in (day - 1e-3, day) if first <= step_day <= 0}
     points = []
     for day in sorted(steps):

@@ -28,17 +28,20 @@ from remanence.upkeep.steps.consolidation import OBSERVED_BY, Merge
 from remanence.upkeep.steps.decay import ScoredMemories
 
 _MIN_SHARED_ENTITIES = 2
-"""How many entities two memories have in common, at least, to be related: one alone relates too much."""
+"""Entities that two memories have in common, at least, to be related: one alone relates too much. Chosen by hand; no
+set measures proposed links."""
 _MAX_LINKS = 5
-"""How many links of each memory are proposed, the best."""
+"""Links of each memory that are proposed, the best."""
 _MAX_GROUP = 64
-"""Pairs are not looked for through entities that more memories mention together."""
+"""Memories that mention an entity, at most, for pairs to be looked for through it. It limits the work."""
 _MAX_ENTITIES = 12
-"""Through how many entities of a memory, the rarest, pairs are looked for."""
+"""Entities of a memory through which pairs are looked for, the rarest. It limits the work."""
 _ENTITY_WEIGHT, _TAG_WEIGHT = 0.7, 0.3
 """The weight of common entities, rare ones more, and of common tags. Chosen by hand; no set measures proposed links."""
 _BATCH = 2_000
+"""Links that are written at once, and pairs that are compared at a time."""
 _MAX_LISTED = 3
+"""Names that a reason lists."""
 
 
 @dataclass(frozen=True, slots=True)

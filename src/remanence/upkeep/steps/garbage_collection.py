@@ -22,10 +22,11 @@ from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import ScoredMemories
 
 _BATCH = 1_000
+"""Memories that are hidden or archived at once."""
 _TOP = 10
 """Hits of a recorded recall when it is asked again."""
 _MAX_RECALLS = 200
-"""How many recorded recalls are asked again, the last ones."""
+"""Recorded recalls that are asked again, the last ones. It limits the work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,13 @@ _SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’)\]」』]*$")
 _CLAUSE_BREAK = re.compile(r"[,;:]|\b(?:and|but|while|whereas|though|although)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 MAX_FAILURES = 2
-"""How many calls of a language model may fail before rules merge the rest."""
+"""Calls of a language model that may fail before rules merge the rest."""
 _MIN_COVERED = 0.8
-"""A sentence is covered by a text that has at least this share of its words."""
+"""The share of its words that a text has in common with a sentence, at least, to cover it. Chosen by hand."""
 _MIN_KNOWN = 0.6
-"""At least this share of the words that a model writes must be words of the memories."""
+"""The share of the words that a model writes which must be words of the memories, at least. Chosen by hand."""
 _MAX_LENGTH = 1.2
-"""A model may write at most this many times the length of the text made by rule."""
+"""How many times as long as the text made by rule the text of a model may be. Chosen by hand."""
 
 
 def merge_sentences(texts: Sequence[str]) -> str:
@@ -191,7 +191,7 @@ Indices = NDArray[np.intp]
 Vector = NDArray[np.float32]
 
 _MAX_SCORES = 8_388_608
-"""Similarities in memory at a time: 32 MB."""
+"""Similarities that are in memory at a time: 32 MB."""
 
 
 class Pairs(NamedTuple):
@@ -257,11 +257,12 @@ def _unique(parts: Sequence[Pairs]) -> Pairs:
 Action = Literal["merge", "review", "keep"]
 
 MAX_CLUSTER_SIZE = 12
-"""Memories of a cluster; a larger one is divided."""
+"""Memories of a cluster, at most; a larger one is divided."""
 MAX_NEIGHBOURS = 16
-"""How many of the memories nearest to each are considered."""
+"""Memories nearest to each one that are considered. It limits the work."""
 _REVIEW_COHESION = 0.65
-"""Clusters with at least this cohesion, but less than `merge_cohesion`, are for a person to review."""
+"""The cohesion (mean cosine of the pairs) from which on a cluster of less than `merge_cohesion` is for a person to
+review. Chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +352,7 @@ def find_clusters(
     seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
     clusters: list[Cluster] = []
     near = find_pairs(vectors, similarity, MAX_NEIGHBOURS, seed_indices, progress)
-    for group in _connected_components(near, max_size):
+    for group in _joined_groups(near, max_size):
         members, similar = tuple(items[at] for at in group), cohesion(vectors, group)
         ids = "|".join(sorted(item.memory.id for item in members))
         cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
@@ -374,7 +375,7 @@ def _may_be_merged(index: Index, memory: Memory) -> bool:
     return memory.turn is None and memory.id not in index.journal.extractions and not split_passages(memory.text)
 
 
-def _connected_components(pairs: Pairs, max_size: int) -> list[list[int]]:
+def _joined_groups(pairs: Pairs, max_size: int) -> list[list[int]]:
     """Groups of indices joined by pairs in the order given; none larger than `max_size`."""
     group_of: dict[int, list[int]] = {}
     for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):

@@ -29,7 +29,8 @@ from remanence.text.text import truncate
 from remanence.upkeep.plans import entity_id
 
 MEMORY_FOLDER, ENTITY_FOLDER = "memories", "entities"
-_MAX_NAME_BYTES = 120  # most file systems allow 255; the rest is for additions to the name
+_MAX_NAME_BYTES = 120
+"""Bytes of the name of a file: most file systems allow 255, and the rest is for additions to the name."""
 _UNSAFE = re.compile(r"[^\w \-.,'()&+@]", re.UNICODE)
 _SPACES = re.compile(r"\s+")
 _FENCE = "`{3,}|~{3,}"

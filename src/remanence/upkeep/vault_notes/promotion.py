@@ -28,10 +28,10 @@ from remanence.upkeep.vault_notes.notes import Note, VaultNotes, note_path, subj
 STEP = "promote"
 _NAMED = "named by the caller"
 _USE_PERIOD = timedelta(days=14)
-"""`promote_uses` uses within this period promote a memory."""
+"""The period within which `promote_uses` uses promote a memory."""
 _MIN_AGE = timedelta(days=3)
-"""Younger memories are not promoted by score, because all new memories have a high one. Memories that were never used
-are not promoted by score either, except those of very high importance."""
+"""The age below which memories are not promoted by score, because all new memories have a high one. Memories that were
+never used are not promoted by score either, except those of very high importance. Chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)

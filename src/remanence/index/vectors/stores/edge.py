@@ -42,9 +42,13 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 _BLOCK = 1 << 16
+"""Bytes of a file that are read at a time for its checksum."""
 _ZEROS = bytes(_BLOCK)
 _TIMEOUT = 120.0
+"""Seconds until a child process that loads a folder is ended: a damaged one may let it hang."""
 _MEMORY = 16 * 2**30
+"""Bytes of address space that a child process may use, besides four times the size of the folder: a damaged one may let
+it ask for any amount."""
 _CODE = """
 import importlib, sys
 from pathlib import Path
@@ -139,11 +143,14 @@ def loads_in_child_process(load: Callable[[Path, int], Any], folder: Path, dimen
 
 
 BATCH = 1_000
+"""Points that are written to the engine, or deleted from it, at a time."""
 PAGE = 10_000
+"""Points whose ids are read at a time."""
 RESCORED = 1_000
-"""How many points at least are scored by their vectors, after all were compared by their codes."""
+"""Points, at least, that are scored by their vectors, after all were compared by their codes."""
 MIN_ROOM = 128 * 2**20
-"""The engine makes files of 32 MB, in which the disk gives it pages only when they are written."""
+"""Bytes of free disk that the engine needs: it makes files of 32 MB, in which the disk gives it pages only when they
+are written."""
 
 log = logging.getLogger(__name__)
 

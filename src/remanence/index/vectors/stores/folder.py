@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ENGINE_FROM = 2**21
-"""How many numbers (vectors times dimension) a space has at least when the engine starts."""
+"""Numbers (vectors times dimension) of a space from which on the engine is used. Below, comparing all vectors takes
+less time."""
 _MOVE_AT_ONCE = 4
 """Points that move to the engine with a write, besides two for each one written: more would stop readers for longer."""
 _RETRY_SECONDS = 10.0

@@ -83,7 +83,8 @@ _SAFE = "The ledger has every vector, and what is missing is written when Qdrant
 
 _BEGAN = "remanence_began"
 MAX_RESPONSE_BYTES = 1 << 28
-"""Several times the longest answer to a call: a page of ten thousand points, or the ids of a million hits."""
+"""Bytes of an answer of the server, at most: several times the longest one, a page of ten thousand points, or the ids
+of a million hits."""
 
 _locks: WeakKeyDictionary[QdrantClient, threading.RLock] = WeakKeyDictionary()
 

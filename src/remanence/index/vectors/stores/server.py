@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-BATCH = 256  # 1,536 dimensions as JSON stay well under the 32 MB a server takes at once
+BATCH = 256
+"""Points that are sent to a server at a time: with 1,536 dimensions as JSON they stay well under the 32 MB that a
+server takes at once."""
 PAGE = 10_000
 """Points whose ids are read at a time."""
 

@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from remanence.recall.reading import as_reader_line, check_reading
+from remanence.recall.reader_lines import as_reader_line, check_reading
 from remanence.recall.told import Key, Told, log_odds
 
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ class NearestEarlier:
 
 
 _NEAR = 2
-"""With how many earlier memories one is read."""
+"""Earlier memories with which one is read, the nearest. Fitted on chats a, b and c."""
 _DAY = timedelta(days=1)
-"""A longer time between two memories is read as this one."""
+"""The longest time between two memories as they are read: a longer one is read as this one."""
 _MARKS = ".,;!?"
 _MAX_CACHED = 30_000
-"""From how many readings on only those of the last profile are kept."""
+"""Readings from which on only those of the last profile are kept."""
 
 
 class Reading(NamedTuple):
@@ -217,7 +217,7 @@ def _odds(features: Mapping[str, float]) -> float:
 
 
 _LASTING_ODDS: WeakKeyDictionary[Told, float] = WeakKeyDictionary()
-WEIGHTS = Path(__file__).parents[1] / "models" / "ended_weights.tsv"
+WEIGHTS = Path(__file__).parents[2] / "models" / "ended_weights.tsv"
 
 
 @cache
