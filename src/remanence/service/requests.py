@@ -142,8 +142,9 @@ def json_type(kind: Any) -> Any:
     if origin in (Union, UnionType):
         kinds = dict.fromkeys(json_type(part) for part in parts if part is not Window)
         if {float, str} <= kinds.keys():  # in an address a number is text
-            number_first = (Union[(float, *kinds)], Field(union_mode="left_to_right"))
-            return Annotated[number_first]
+            number_first = dict.fromkeys([float, *kinds])
+            annotated = (Union[tuple(number_first)], Field(union_mode="left_to_right"))
+            return Annotated[annotated]
         return Union[tuple(kinds)]  # noqa: UP007  -- of any number of types
     if origin is np.ndarray:
         return ListOf[float]
