@@ -7,7 +7,6 @@ The features are numbers around 0 to 1, of classes of words and not of wordings.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from remanence.models.embedders import TABLE, load_table
 from remanence.models.readers import day_text
 from remanence.ports import Reader, ReaderLine, Vector
+from remanence.recall.told import log_odds
 from remanence.text.lexicon.word_lists import compile_pattern, words_of_series
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.temporal import find_times
@@ -36,6 +36,15 @@ _POWERS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _SAME, _OTHER = 0.8, 0.45
 """The cosine of two words from which on they count as one word, and as words of one matter. Chosen on the first 60
 answers of "Checked answers" in docs/decisions.md."""
+_MARGIN, _LOG_ODDS_SCALE = 1e-3, 4
+"""The probability that is added before the log of the odds is taken, and what that is divided by, to be near 1. The
+weights were learned with it."""
+_WORDS_SCALE, _MAX_LENGTH = 12, 1.5
+"""The words by which the length of a sentence is divided, to be near 1, and the most that comes of it. The weights were
+learned with it."""
+_LEFT_SCALE = 8
+"""The words by which the number of words that the other text does not have is divided, to be at most 1. The weights
+were learned with it."""
 _UNRELATED = 0.3
 """The cosine that is taken for that of a further line, where there is only one. The weights were learned with it."""
 
@@ -118,7 +127,7 @@ class Comparison:
             best.mean(),
             best.min(),
             (best < _OTHER).mean(),
-            min(len(own.words) / 12, 1.5),
+            min(len(own.words) / _WORDS_SCALE, _MAX_LENGTH),
             float(own.negated),
             float(bool(own.numbers)),
             float(tells_past(sentence)),
@@ -169,8 +178,8 @@ def _shared(own: _Words, other: _Words, day: _Words) -> list[float]:
         # What is left over on both sides: words of one matter are a sign of another value.
         float(pairs.max(initial=0.0)),
         float(pairs.max(initial=0.0)) * share,
-        min(left.sum() / 8, 1.0),
-        min(left_back.sum() / 8, 1.0),
+        min(left.sum() / _LEFT_SCALE, 1.0),
+        min(left_back.sum() / _LEFT_SCALE, 1.0),
         _share(own.numbers & other.numbers, own.numbers),
         float(bool(new_numbers and not other.numbers)),
         _share(own.names & other.stems, own.names),
@@ -250,7 +259,7 @@ def _best(own: _Words, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _log_odds(probability: float) -> float:
-    return math.log((probability + 1e-3) / (1 - probability + 1e-3)) / 4
+    return log_odds(probability, _MARGIN) / _LOG_ODDS_SCALE
 
 
 def _share(part: frozenset[str], whole: frozenset[str]) -> float:

@@ -28,7 +28,11 @@ _PUBLIC_KINDS = frozenset({"place", "product", "code", "url"})
 _MIN_TELLING = 0.5
 """The probability, by its words, from which on a message tells something to remember: more probable than not."""
 _CERTAIN = 0.95
-"""The confidence, from 0 to 1, in a message that makes a claim, as a plain statement does. Chosen by hand."""
+"""The confidence, from 0 to 1, in what the form of a message says: that it makes a claim, refers to an earlier
+conversation, or only greets. Chosen by hand."""
+_TELLS_ONLY = 0.6
+"""The confidence, from 0 to 1, that a message which tells something and asks nothing needs no recall. Chosen by
+hand."""
 NOTHING_TOLD = "it asks, requests or chats, and tells nothing that lasts"
 ONLY_GREETING = "it is blank or only a greeting"
 _MIN_NEED = 0.4
@@ -132,9 +136,9 @@ def _recall_verdict(head: str, query: str) -> tuple[bool, float, str]:
     """Whether a message needs a recall, with confidence and reason. What it only quotes does not count."""
     own = without_quotations(head)
     if _EARLIER_CONVERSATION.search(own):
-        return True, 0.95, "it refers to an earlier conversation"
+        return True, _CERTAIN, "it refers to an earlier conversation"
     if not query or only_greets(query) or only_greets(head):
-        return False, 0.95, ONLY_GREETING
+        return False, _CERTAIN, ONLY_GREETING
     need = need_of_memory(head)
     others = dict.fromkeys(name.text for name in find_names(own, is_question=True) if name.kind not in _PUBLIC_KINDS)
     tells = tells_probability(head)
@@ -142,7 +146,7 @@ def _recall_verdict(head: str, query: str) -> tuple[bool, float, str]:
     if need < _MIN_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
         return True, _MIN_NEED, f"it asks about {', '.join(others)}"
     if not asks:
-        return False, 0.6, "it tells something and asks nothing"
+        return False, _TELLS_ONLY, "it tells something and asks nothing"
     if need < _MIN_NEED:
         return False, 1 - need, "nothing in it asks for something personal"
     words = ", ".join(repr(word) for word in evidence_words(head))

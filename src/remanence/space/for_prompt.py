@@ -9,7 +9,6 @@ May?" all that was told in May or is about it.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -18,6 +17,7 @@ from remanence.errors import InvalidInput
 from remanence.models.message_words import need_of_memory
 from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.recall.referents import find_referent
+from remanence.recall.told import log_odds
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 from remanence.space.prompt_overview import recall_overview
 from remanence.text.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
@@ -56,6 +56,9 @@ help. Chosen by hand."""
 _NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the probability that the message needs memory, and the reader's log
 odds that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
+_MARGIN = 1e-3
+"""The probability that is added to a probability before the log of its odds is taken, so that it is within 6.9 of zero.
+The weights were fitted with it."""
 _MIN_HELP = 0.15
 """The probability that a hit helps below which it is left out. Chosen by hand."""
 _MAX_NEED = 0.95
@@ -368,8 +371,9 @@ def _is_helpful(hit: Hit, need: float, best: float) -> bool:
     answers = hit.answer_probability
     if answers is None:
         return need >= _NEED_WITHOUT_READER and not best
-    odds = _NEED_WEIGHT * _log_odds(min(need, _MAX_NEED)) + _ANSWER_WEIGHT * _log_odds(answers) + _BIAS
-    return odds >= _log_odds(_MIN_HELP) and answers >= _MIN_SHARE_OF_BEST * best
+    need_odds, answer_odds = log_odds(min(need, _MAX_NEED), _MARGIN), log_odds(answers, _MARGIN)
+    odds = _NEED_WEIGHT * need_odds + _ANSWER_WEIGHT * answer_odds + _BIAS
+    return odds >= log_odds(_MIN_HELP, _MARGIN) and answers >= _MIN_SHARE_OF_BEST * best
 
 
 def _on_the_matter(hits: Sequence[Hit], message: str) -> list[Hit]:
@@ -377,10 +381,6 @@ def _on_the_matter(hits: Sequence[Hit], message: str) -> list[Hit]:
     words = {word for word in content_words(message) if word not in FILLER and len(word) > 2}  # not "Mr"
     told = (hit for hit in hits if not _is_by_assistant(hit.memory))
     return [hit for hit in told if not words.isdisjoint(content_words(hit.memory.text))]
-
-
-def _log_odds(probability: float) -> float:
-    return math.log((probability + 1e-3) / (1 - probability + 1e-3))
 
 
 def _is_by_assistant(memory: Memory) -> bool:

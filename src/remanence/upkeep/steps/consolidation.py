@@ -24,7 +24,7 @@ from remanence.text.text import pluralize, split_passages, text_hash
 from remanence.upkeep import plans
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps.decay import ScoredMemories, last_used, strength_of
+from remanence.upkeep.steps.decay import MAX_STRENGTH, ScoredMemories, last_used, strength_of
 from remanence.upkeep.steps.memory_clusters import (
     MAX_CLUSTER_SIZE,
     MAX_NEIGHBOURS,
@@ -39,6 +39,9 @@ from remanence.upkeep.steps.memory_clusters import (
 OBSERVED_BY = "upkeep"
 _BATCH = 200
 """Merges that are written at once."""
+_COHESION_GAIN = 0.5
+"""The strength above 1 that a merged memory has for each unit of the cohesion (mean cosine of the pairs). Chosen by
+hand."""
 
 Step = Literal["consolidate", "link"]
 
@@ -276,7 +279,7 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster, *, is_given: bool
         valid=_covering_window([version.valid for version in versions]),
         importance=max(version.importance for version in versions),
         confidence=max(version.confidence for version in versions),
-        strength=round(min(2.0, max(1 + cluster.cohesion / 2, strongest)), 4),
+        strength=round(min(MAX_STRENGTH, max(1 + _COHESION_GAIN * cluster.cohesion, strongest)), 4),
         tags=_union_in_order(version.tags for version in versions),
         source=_shared_value([version.source for version in versions], None),
         observed_by=_shared_value([version.observed_by for version in versions], None),

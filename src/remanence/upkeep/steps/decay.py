@@ -21,6 +21,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.journal import MemoryUsage
 from remanence.index.memory_cache import RowErased
+from remanence.index.numbers import Row
 from remanence.ports import Progress
 from remanence.recall.validity.current import unexpired_current_mask
 from remanence.schema import MEMORY_KINDS, PROCEDURE, Hit, HitUsage, Memory, Snapshot, from_micros, micros
@@ -35,7 +36,7 @@ Action = Literal["reinforce", "gc candidate", "needs review"]
 
 _IMPORTANCE_FACTOR = 16.0
 """How many times longer than usual the half-life of a memory of importance `DEFINING` is. Chosen by hand."""
-_ORDINARY, DEFINING = 0.5, 0.9
+ORDINARY, DEFINING = 0.5, 0.9
 """The importance, from 0 to 1, of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that. Chosen
 by hand."""
 _MIN_RETENTION = 1e-9
@@ -111,7 +112,7 @@ def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: Upk
 
 def _score(settings: UpkeepSettings, days: Any, half_life: Any, importance: Any, uses: Any, strength: Any) -> Any:
     """The score by days since the last use, and the rest: of numbers, or of arrays of them."""
-    excess = np.maximum(0.0, importance - _ORDINARY) / (DEFINING - _ORDINARY)
+    excess = np.maximum(0.0, importance - ORDINARY) / (DEFINING - ORDINARY)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess)
     return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** settings.use_exponent * retained
 
@@ -167,7 +168,7 @@ class ScoredMemory:
     """A current memory: the row and ledger position of its version, its usage, and its score now."""
 
     memory: Memory
-    row: int
+    row: Row
     position: int
     usage: MemoryUsage
     score: float
@@ -239,7 +240,7 @@ def row_scores(
 
 
 def _scored(
-    index: Index, rows: Sequence[int], now: datetime, settings: UpkeepSettings, progress: Progress | None
+    index: Index, rows: Sequence[Row], now: datetime, settings: UpkeepSettings, progress: Progress | None
 ) -> Iterator[ScoredMemory]:
     for chunk in batches(rows, _CHUNK, progress):
         with index.lock:  # briefly for each chunk, so that others can recall in between

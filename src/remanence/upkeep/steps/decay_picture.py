@@ -11,7 +11,7 @@ from remanence.schema import MEMORY_KINDS, MICROS_PER_DAY, PROCEDURE, Memory, fo
 from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.text.text import truncate
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps.decay import DEFINING, RISK_ZONE, age_in_days, decay_score, use_moments
+from remanence.upkeep.steps.decay import DEFINING, ORDINARY, RISK_ZONE, age_in_days, decay_score, use_moments
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 760.0, 300.0, 64.0, 64.0
 """Pixels of the width and the height of the part with the curves, and of the space to the left of it and above."""
@@ -36,7 +36,7 @@ class Curve:
 def curves_of_kinds(now: datetime, days: float, settings: UpkeepSettings) -> list[Curve]:
     """How a memory of each kind fades that is added now and never used, of ordinary importance and of 0.9."""
     curves: list[Curve] = []
-    for importance, label in ((0.5, ""), (DEFINING, f", importance {DEFINING:g}")):
+    for importance, label in ((ORDINARY, ""), (DEFINING, f", importance {DEFINING:g}")):
         kinds: dict[tuple[tuple[float, float], ...], list[str]] = {}  # by their points: equal curves are drawn once
         for kind in (kind for kind in MEMORY_KINDS if kind != PROCEDURE):  # upkeep leaves these alone
             memory = Memory("", "", "", kind=kind, recorded_at=now, revised_at=now, importance=importance)
