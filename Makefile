@@ -15,8 +15,9 @@ unexport PYTHONDONTWRITEBYTECODE
 BROWSER_TESTS := tests/inspector/ tests/test_notebooks.py
 PROCESS_TESTS := tests/mcp_server/ $(wildcard tests/test_cli*.py) $(patsubst %,tests/test_%.py,\
 	shared_qdrant postgres processes migration crash load parallel_extraction encryption)
-FRAMEWORK_TESTS := $(filter-out $(BROWSER_TESTS) $(PROCESS_TESTS) %__pycache__/,$(wildcard tests/*/)) integrations
-CORE_TESTS := $(filter-out $(BROWSER_TESTS) $(PROCESS_TESTS),$(wildcard tests/test_*.py))
+FRAMEWORK_TESTS := $(filter-out $(BROWSER_TESTS) $(PROCESS_TESTS) %__pycache__/,$(wildcard tests/*/)) \
+	tests/test_memory_files.py integrations
+CORE_TESTS := $(filter-out $(BROWSER_TESTS) $(PROCESS_TESTS) $(FRAMEWORK_TESTS),$(wildcard tests/test_*.py))
 JOBS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PARTS := browser-tests process-tests framework-tests core-tests-1 core-tests-2 core-tests-3
 
