@@ -47,7 +47,8 @@ CONSTANTS = {
     "index.times": "_WEIGHTS _REACH _UNSUPPORTED_SHARE MOSTLY_WITHIN",
     "index.words": "NEXT_TURN_SHARE RELATED_WORD_SHARE OTHER_LANGUAGE_SHARE",
     "recall.fusion": "_FOLLOWED_CLAIMS MIN_CANDIDATES _SCORED_ROWS _RECENCY _IMPORTANCE _MIN_TRUST_FACTOR",
-    "recall.validity.current": "_ENDED_FACTOR _FUTURE_TURN_FACTOR",
+    "recall.validity.current": "_FUTURE_TURN_FACTOR",
+    "recall.validity.other_times": "_ENDED_FACTOR _EXAMINED_ROWS _COMPETING_ROWS _MIN_COVERAGE",
 }
 
 
