@@ -11,6 +11,7 @@ import numpy as np
 from remanence.events import Linked, Served
 from remanence.graph.history import HistoryEvent, HistoryReader, version_row
 from remanence.index.index import Index
+from remanence.index.numbers import Row
 from remanence.ports import Ledger
 from remanence.recall.receipts import Exposure, Receipt
 from remanence.recall.validity.current import unexpired_current_mask
@@ -98,7 +99,7 @@ class DiffReader:
         rows = (self._row(memory_id, self._after) for memory_id in ids)
         return tuple(self._index.memories([row for row in rows if row is not None]))
 
-    def _row(self, memory_id: str, snapshot: Snapshot) -> int | None:
+    def _row(self, memory_id: str, snapshot: Snapshot) -> Row | None:
         return version_row(self._index, self._index.catalog.number(memory_id), snapshot.position)
 
     def _superseded(self, remembered: Iterable[str]) -> tuple[Memory, ...]:
@@ -112,7 +113,7 @@ class DiffReader:
         candidates = dict.fromkeys(row for row in rows if row is not None)
         return tuple(self._index.memories([row for row in candidates if self._became_superseded(row)]))
 
-    def _became_superseded(self, row: int) -> bool:
+    def _became_superseded(self, row: Row) -> bool:
         before, after = (
             snapshot.row_mask[row] and not is_current_row(self._index, row, snapshot)
             for snapshot in (self._before, self._after)
@@ -153,6 +154,6 @@ def exposures(index: Index, ledger: Ledger, memory_id: str, snapshot: Snapshot) 
     return exposures
 
 
-def _is_current(index: Index, row: int, snapshot: Snapshot) -> bool:
+def _is_current(index: Index, row: Row, snapshot: Snapshot) -> bool:
     """Whether a row is visible and not expired, and nothing has replaced it."""
     return bool(snapshot.row_mask[row] and unexpired_current_mask(index, np.array([row]), snapshot)[0])

@@ -22,6 +22,7 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.index.claims.relations import Direction
 from remanence.index.index import Index
 from remanence.index.names.entity_registry import EntityRegistry, is_entity_id
+from remanence.index.numbers import Row
 from remanence.schema import EPOCH, Entity, Link, Memory, Relation, Snapshot, Window, format_moment
 from remanence.text.text import is_name, normalize_name
 
@@ -209,7 +210,7 @@ class GraphAtTime:
         """One number for each entity that is registered, or that a visible memory or a relation names."""
         return list(dict.fromkeys(map(self._entity_number, self.entities.list_name_numbers(None))))
 
-    def entities_by_row(self) -> Iterator[tuple[int, list[int]]]:
+    def entities_by_row(self) -> Iterator[tuple[Row, list[int]]]:
         """Each visible memory that names anything, by its row, with the numbers of the entities that it mentions."""
         registry, position = self.index.registry, self.snapshot.position
         owners: dict[int, int] = {}  # of each name that always belonged to one entity
@@ -257,7 +258,7 @@ class GraphAtTime:
         """
         mentions = edge_names is None or MENTIONS in edge_names
         if node.kind == "memory":
-            memory = self.index.catalog.memory_of(node.number)
+            memory = self.index.catalog.memory_of(Row(node.number))
             links = self.index.links.links_of(memory, self.snapshot, kinds=edge_names, direction=direction, at=self.at)
             edges = [GraphEdge(self._memory_node(link.source), self._memory_node(link.target), link) for link in links]
             if edge_names is None or NEXT_TURN in edge_names:
@@ -285,11 +286,11 @@ class GraphAtTime:
 
     def _adjacent_turns(self, node: GraphNode, direction: Direction) -> list[GraphEdge]:
         """From a turn to the next one, and from the one before, if they are visible."""
-        before, after = map(self._visible_version, self.index.graph.adjacent_turns(node.number))
+        before, after = map(self._visible_version, self.index.graph.adjacent_turns(Row(node.number)))
         edges = [] if before is None or direction == "out" else [GraphEdge(before, node)]
         return edges if after is None or direction == "in" else [*edges, GraphEdge(node, after)]
 
-    def _visible_version(self, row: int) -> GraphNode | None:
+    def _visible_version(self, row: Row) -> GraphNode | None:
         """The version of the memory of a row in this snapshot; None if it has none, or for row -1."""
         if row < 0:
             return None
@@ -302,7 +303,8 @@ class GraphAtTime:
     def _mentioned_in(self, node: GraphNode) -> list[GraphEdge]:
         if not self._rows[node.number]:
             return []
-        names = (self._owner_at_row(name, node.number) for name in self.index.graph.names_in_row(node.number))
+        row = Row(node.number)
+        names = (self._owner_at_row(name, row) for name in self.index.graph.names_in_row(row))
         return [GraphEdge(node, entity) for entity in dict.fromkeys(map(self._entity_node, names))]
 
     def rows_naming(self, node: GraphNode) -> NDArray[np.int64]:
@@ -319,7 +321,7 @@ class GraphAtTime:
         meant = [self._entity_number(self._owner_at_row(name, row)) == node.number for row in rows.tolist()]
         return rows[np.array(meant, np.bool_)]
 
-    def _owner_at_row(self, name: int, row: int) -> int:
+    def _owner_at_row(self, name: int, row: Row) -> int:
         """The number of a name of the entity that had this name at the time of a row."""
         registry, position = self.index.registry, self.snapshot.position
         if not registry.has_several_owners(name, position):

@@ -19,6 +19,7 @@ from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, NEXT_TURN, GraphAtTime, GraphEdge, GraphNode
 from remanence.index.arrays import Interner
 from remanence.index.claims.relations import Direction
+from remanence.index.numbers import Row
 from remanence.recall.show import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
 from remanence.schema.display import data_frame
@@ -238,7 +239,7 @@ def _public_values(
 ) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
     """Graph nodes and edges as the values that callers get."""
     in_memories = [node for node in depths if node.kind == "memory"]
-    memories = dict(zip(in_memories, graph.index.memories([node.number for node in in_memories]), strict=True))
+    memories = dict(zip(in_memories, graph.index.memories([Row(node.number) for node in in_memories]), strict=True))
     nodes = {node: _node(graph, node, depth, memories.get(node)) for node, depth in depths.items()}
     return tuple(nodes.values()), tuple(
         _edge(edge, nodes[edge.source].id, nodes[edge.target].id, memories.get(edge.source), memories.get(edge.target))

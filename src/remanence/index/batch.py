@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
 
 from remanence.events import Remembered
 from remanence.index.numbers import Row
@@ -24,6 +24,10 @@ class Batch(NamedTuple):
         """The batch of entries of a kind, if the next row is `first`."""
         versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
         return cls(entries, Row(first), versions if kind == "remembered" else ())
+
+    def numbered(self) -> Iterator[tuple[Row, Remembered | None]]:
+        """The versions, each with its row."""
+        return cast("Iterator[tuple[Row, Remembered | None]]", enumerate(self.versions, self.first))
 
     @property
     def entry(self) -> Entry | None:

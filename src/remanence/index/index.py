@@ -33,12 +33,12 @@ class Index(Projection):
     def signals_for(self, names: Collection[str] | None) -> list[Signal]:
         return [signal for name, signal in self.signals.items() if names is None or name in names]
 
-    def memories(self, rows: Sequence[int]) -> list[Memory]:
+    def memories(self, rows: Sequence[Row]) -> list[Memory]:
         """The memories of these rows, in this order. No row may be erased."""
         with self.lock:
             return self.cache.get_many(self.catalog.positions_of_rows(rows), self._read)
 
-    def readable_memories(self, rows: Sequence[int]) -> list[Memory]:
+    def readable_memories(self, rows: Sequence[Row]) -> list[Memory]:
         """The memories of these rows, in this order, without those that were erased."""
         with self.lock:
             while True:
@@ -159,13 +159,13 @@ class Index(Projection):
             names_with_aliases |= dict.fromkeys(self.names.spellings[other] for other in same)
         return tuple(names_with_aliases)
 
-    def current_rows(self, position: int) -> list[int]:
+    def current_rows(self, position: int) -> list[Row]:
         """The active rows at this position, in the order they were written; expired ones included."""
         with self.lock:
             active = self.catalog.restrict_to_active(self.catalog.visible_mask(position), position)
             return [*np.flatnonzero(active).tolist()]
 
-    def expired_rows(self, position: int, now: datetime) -> list[int]:
+    def expired_rows(self, position: int, now: datetime) -> list[Row]:
         """The active rows that have expired and that `upkeep.expire` has not recorded yet."""
         with self.lock:
             rows = np.array(self.current_rows(position), np.int64)

@@ -71,7 +71,7 @@ class Links(SavedPart):
 
     def links_of(
         self,
-        memory: int,
+        memory: MemoryNumber,
         snapshot: Snapshot,
         *,
         kinds: Collection[str] | None = None,
@@ -89,7 +89,7 @@ class Links(SavedPart):
         found = [_merge_statements(statements) for statements in self._statements(numbers, snapshot)]
         return [link for link in found if (kinds is None or link.kind in kinds) and (at is None or at in link.valid)]
 
-    def are_linked(self, memory: int, other: int, snapshot: Snapshot) -> bool:
+    def are_linked(self, memory: MemoryNumber, other: int, snapshot: Snapshot) -> bool:
         """Whether a link of any kind holds between two memories now."""
         if self.is_empty:
             return False
@@ -128,13 +128,13 @@ class Links(SavedPart):
             self._superseded = snapshot, mask
         return self._superseded[1]
 
-    def contradicting(self, memory: int, snapshot: Snapshot) -> list[MemoryNumber]:
+    def contradicting(self, memory: MemoryNumber, snapshot: Snapshot) -> list[MemoryNumber]:
         """The memories, by number, with a link that contradicts this one, in either direction, now."""
         found = self.links_of(memory, snapshot, kinds=("contradicts",), at=snapshot.now)
         numbers = (self._catalog.number(end) for link in found for end in (link.source, link.target))
         return list(dict.fromkeys(n for n in numbers if n is not None and n != memory))
 
-    def all_linked(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[MemoryNumber]:
+    def all_linked(self, memory: MemoryNumber, kind: LinkKind, direction: Literal["out", "in"]) -> list[MemoryNumber]:
         """The memories at the other end of all links of a kind, visible or not."""
         if self.is_empty:
             return []
@@ -175,15 +175,15 @@ class Links(SavedPart):
                 return mask
             mask[more] = True
 
-    def has_links(self, memory: int) -> bool:
+    def has_links(self, memory: MemoryNumber) -> bool:
         return bool(self._ids) and bool(self._graph.edges_of(memory))
 
-    def positions_of_memory(self, memory: int) -> list[int]:
+    def positions_of_memory(self, memory: MemoryNumber) -> list[int]:
         edges = self._graph.edges_of(memory)
         positions: list[int] = self._columns.values[edges, _POSITION].tolist()
         return positions + [position for number in edges for position in self._endings.positions_of(number)]
 
-    def edge_ids(self, memory: int) -> list[str]:
+    def edge_ids(self, memory: MemoryNumber) -> list[str]:
         return [self._ids[number] for number in self._graph.edges_of(memory)]
 
     def has(self, link_id: str) -> bool:
@@ -234,7 +234,7 @@ class Links(SavedPart):
                 statements.setdefault(key, []).append(link)
         return list(statements.values())
 
-    def _add(self, source: int, target: int, event: Linked, entry: Entry) -> None:
+    def _add(self, source: MemoryNumber, target: MemoryNumber, event: Linked, entry: Entry) -> None:
         kind = LINK_KINDS.index(event.kind)
         if kind == _SUPERSEDES and not self._has_cycle:
             self._has_cycle = _reaches(target, source, lambda memory: self.all_linked(memory, "supersedes", "out"))
@@ -303,16 +303,18 @@ def _merge_statements(statements: Sequence[Link]) -> Link:
     return replace(first, confidence=1 - doubt, why=why, corroborated_by=others)
 
 
-def _targets_without_cycles(edges: Sequence[tuple[int, int]]) -> list[int]:
+def _targets_without_cycles(edges: Sequence[tuple[MemoryNumber, MemoryNumber]]) -> list[MemoryNumber]:
     """The targets of these edges, oldest first, without those that close a cycle with later ones."""
-    accepted: dict[int, list[int]] = {}
+    accepted: dict[MemoryNumber, list[MemoryNumber]] = {}
     for source, target in reversed(edges):
         if not _reaches(target, source, lambda memory: accepted.get(memory, ())):
             accepted.setdefault(source, []).append(target)
     return [target for targets in accepted.values() for target in targets]
 
 
-def _reaches(start: int, goal: int, targets_of: Callable[[int], Iterable[int]]) -> bool:
+def _reaches(
+    start: MemoryNumber, goal: MemoryNumber, targets_of: Callable[[MemoryNumber], Iterable[MemoryNumber]]
+) -> bool:
     waiting, seen = [start], {start}
     while waiting and goal not in seen:
         targets = [neighbour for neighbour in targets_of(waiting.pop()) if neighbour not in seen]

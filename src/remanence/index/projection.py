@@ -27,7 +27,7 @@ from remanence.index.links import Links
 from remanence.index.memory_cache import MemoryCache, RowErased
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
-from remanence.index.numbers import MemoryNumber
+from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.times import Times
 from remanence.index.vectors.store_sync import passage_texts
 from remanence.index.vectors.stores.folder import FolderStore
@@ -223,12 +223,12 @@ class Projection:
         with self.lock:
             return list(dict.fromkeys((*self.vectors.text_hashes(), *self.graph.text_hashes())))
 
-    def rows_missing_vectors(self) -> list[int]:
+    def rows_missing_vectors(self) -> list[Row]:
         """The rows with a text that has no vector yet, in order."""
         with self.lock:
             return self.vectors.sync.rows_missing_vectors()
 
-    def fill_missing_vectors(self, rows: Sequence[int] | None = None) -> None:
+    def fill_missing_vectors(self, rows: Sequence[Row] | None = None) -> None:
         """Read the vectors that were stored since: of the texts of these rows, or by default of all that lacks one."""
         with self.lock:
             self._is_partial = True

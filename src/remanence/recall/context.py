@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.index import Index
+from remanence.index.numbers import Row
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.receipts import RecallRequest
 from remanence.schema import Evidence, Query, Ranking, Snapshot
@@ -26,7 +27,7 @@ class FusedRanking:
     rankings: Sequence[Ranking] = ()
     contributions: Sequence[NDArray[np.float64]] = ()
     """For each ranking, its share in the score of each of its rows."""
-    notes: Mapping[int, Evidence] = field(default_factory=dict)
+    notes: Mapping[Row, Evidence] = field(default_factory=dict)
     """Evidence for rows that were moved because of time."""
     pinned_rows: frozenset[int] = frozenset()
     """Rows that were valid at the time asked about. The ranking begins with them."""
@@ -51,7 +52,7 @@ class FusedRanking:
 
     def found_by(self) -> list[list[SignalShare]]:
         """For each row, what each signal that ranked it contributed to its score."""
-        found: dict[int, list[SignalShare]] = {row: [] for row in self.rows.tolist()}
+        found: dict[Row, list[SignalShare]] = {row: [] for row in self.rows.tolist()}
         for ranking, contributions in zip(self.rankings, self.contributions, strict=True):
             index_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
             rows = [row for row in found if row in index_of]

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from remanence.index.index import Index
+from remanence.index.numbers import Row
 from remanence.models.readers import ANSWER_WORDS, needs_turn_before
 from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.fusion import adjustments
@@ -86,7 +87,7 @@ def insert_rules(hits: Sequence[Hit], by_rules: Sequence[Hit]) -> tuple[Hit, ...
     return tuple(ordered)
 
 
-def _origin(context: RecallContext, row: int) -> dict[str, Any]:
+def _origin(context: RecallContext, row: Row) -> dict[str, Any]:
     """The texts in which `remember` found a row, and what wrote it. Other links to what a memory was derived from do
     not count."""
     records = extractions_of(context.index, row)
@@ -153,7 +154,7 @@ _MAX_WORDS = 30
 """Words of the turn before that are given, the last ones."""
 
 
-def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:
+def turns_before(index: Index, rows: Sequence[Row], position: int) -> list[str]:
     """For each row the turn before it, with its speaker, if the row may not be understood without it and the turn is
     visible at `position`; otherwise "". Needs the lock of the index.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from remanence.index.numbers import Row
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import BEFORE_WORDS
 from remanence.recall.hits import turns_before
@@ -99,7 +100,7 @@ class ToldMemories:
             self._known[memory.id] = Told(memory, context, vector)
 
 
-def _current_rows(index: Index, position: int, now: datetime) -> list[int]:
+def _current_rows(index: Index, position: int, now: datetime) -> list[Row]:
     """The rows that hold. Needs the lock of the index."""
     rows = np.array(index.current_rows(position), np.int64)
     rows = rows[index.catalog.current_mask(rows, position, now)]

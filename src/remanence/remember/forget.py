@@ -19,7 +19,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import new_id
 from remanence.index.index import Index
 from remanence.index.names.names import version_names
-from remanence.index.numbers import MemoryNumber
+from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.vectors.vectors import embeddable_texts
 from remanence.ledger.tables import SHARED_EMBEDDINGS
 from remanence.schema import Entry, Memory, Snapshot, from_micros
@@ -144,7 +144,8 @@ def erase_space(engine: Engine, space: str) -> Erasure:
             index.catch_up(transaction.head)
             with index.lock:
                 catalog = index.catalog
-                ids = [id_ for number, id_ in enumerate(catalog.ids) if not catalog.hidden.is_erased(number)]
+                erased = set(catalog.hidden.erased)
+                ids = [id_ for number, id_ in enumerate(catalog.ids) if number not in erased]
                 hashes = index.embedded_text_hashes()
             vectors = transaction.erase(space, (), hashes)
             # One event for each memory, for readers of the changes. That all entries are empty is recorded by the last
@@ -226,7 +227,7 @@ def erasure_of(
     return Erasure(space, tuple(memories), tuple(derived), dict(erased_entries), vectors, position, digest)
 
 
-def hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[int]) -> list[bytes]:
+def hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[Row]) -> list[bytes]:
     """The hashes of the texts and names in these entries that no row of the space has besides these."""
     versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
     hashes = {text_hash(text) for version in versions for text in embeddable_texts(version)}

@@ -26,6 +26,7 @@ from remanence.index.engine.embedding import embed, embed_descriptions
 from remanence.index.engine.identity import new_id
 from remanence.index.index import Index
 from remanence.index.journal import JobStatus
+from remanence.index.numbers import Row
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import FactExtractor
 from remanence.remember.alias_detection import alias_events
@@ -189,8 +190,8 @@ def _turns_before(engine: Engine, space: str, sources: Sequence[Memory]) -> list
     if not sources or sources[0].turn is None:
         return []
     with engine.open_index(space) as index, index.lock:
-        row: int | None = index.current_row(sources[0].id, index.catalog.position)
-        rows: list[int] = []
+        row: Row | None = index.current_row(sources[0].id, index.catalog.position)
+        rows: list[Row] = []
         while row is not None and row >= 0 and len(rows) <= _TURNS_BEFORE:
             rows.append(row)
             [row] = index.graph.previous_turns([row])
@@ -408,7 +409,7 @@ def find_known_facts(engine: Engine, space: str, sources: Sequence[Memory], now:
     with engine.open_index(space) as index:
         vectors, _ = embed(engine, space, [source.text for source in sources])
         excluded = {source.id for source in sources}.union(sources_of_jobs(engine, index, _UNREAD))
-        scores: dict[int, float] = {}
+        scores: dict[Row, float] = {}
         with index.lock:
             snapshot = index.snapshot(index.catalog.position, now)
             for source in sources:
@@ -433,12 +434,12 @@ def sources_of_jobs(engine: Engine, index: Index, statuses: Container[JobStatus]
 
 def _facts_near(
     index: Index, source: Memory, vector: Vector | None, snapshot: Snapshot, excluded: Container[str]
-) -> dict[int, float]:
+) -> dict[Row, float]:
     scores = dict.fromkeys(_rows_about_same(index, source, snapshot), 1.0)
     if vector is not None:
         query = Query(source.text, visible=snapshot.row_mask, allowed=snapshot.row_mask, vector=vector)
         ranking = index.vectors.rank(query, _RANKED)
-        scores = dict(zip(ranking.rows, ranking.scores, strict=True)) | scores
+        scores = dict(zip(map(Row, ranking.rows), ranking.scores, strict=True)) | scores
     superseded = index.links.superseded_mask(snapshot)
     facts = {row: score for row, score in scores.items() if _is_fact(index, row, excluded)}
     current = [row for row in facts if not superseded[index.catalog.memory_of(row)]]
@@ -446,9 +447,9 @@ def _facts_near(
     return {row: facts[row] for row in best}
 
 
-def _rows_about_same(index: Index, source: Memory, snapshot: Snapshot) -> list[int]:
+def _rows_about_same(index: Index, source: Memory, snapshot: Snapshot) -> list[Row]:
     """The rows with a claim of the same subject and predicate as one of the source."""
-    rows: dict[int, None] = {}
+    rows: dict[Row, None] = {}
     for triple in source.triples:
         subject = index.names.number(triple.subject)
         if subject is not None:
@@ -456,7 +457,7 @@ def _rows_about_same(index: Index, source: Memory, snapshot: Snapshot) -> list[i
     return list(rows)
 
 
-def _is_fact(index: Index, row: int, excluded: Container[str]) -> bool:
+def _is_fact(index: Index, row: Row, excluded: Container[str]) -> bool:
     """Whether a row is neither a turn nor a source of facts, or is its own only fact."""
     if index.graph.is_turn(row) or MEMORY_KINDS[index.catalog.attributes.kinds[row]] == PROCEDURE:
         return False

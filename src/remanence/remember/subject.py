@@ -17,6 +17,7 @@ from remanence.events import Erased, Event, Linked, Merged, Registered, Related,
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.names.entity_registry import is_entity_id
+from remanence.index.numbers import Row
 from remanence.remember.forget import (
     Erasure,
     copy_shared_vectors,
@@ -250,7 +251,7 @@ def _edge_positions(engine: Engine, index: Index, found: SubjectEntries) -> dict
     return {id_: sorted({*index.relations.positions_of_edge(id_), *index.links.positions_of_edge(id_)}) for id_ in ids}
 
 
-def _hashes_of_entity(index: Index, entries: Iterable[Entry], found: SubjectEntries, rows: Set[int]) -> set[bytes]:
+def _hashes_of_entity(index: Index, entries: Iterable[Entry], found: SubjectEntries, rows: Set[Row]) -> set[bytes]:
     """The hashes of the embedded names and descriptions of the subject, as far as no other memory needs them."""
     with index.lock:
         changed = (entry for entry in entries if isinstance(entry.event, _ENTITY_EVENTS))

@@ -13,6 +13,7 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.index.journal import JobState
+from remanence.index.numbers import Row
 from remanence.ports import EVERY_TURNS, QUIET_SECONDS, FactExtractor
 from remanence.schema import UTC, TokenUsage, micros
 
@@ -75,13 +76,13 @@ def _next_day(now: datetime) -> datetime:
     return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
 
-def _unread_rows(index: Index, conversation: str) -> list[int]:
+def _unread_rows(index: Index, conversation: str) -> list[Row]:
     position = index.catalog.position
     visible = index.catalog.restrict_to_active(index.catalog.visible_mask(position), position)
     rows = np.flatnonzero(visible & index.fields.conversation_mask([conversation]))
     return [row for row in rows.tolist() if not _is_read(index, row)]
 
 
-def _is_read(index: Index, row: int) -> bool:
+def _is_read(index: Index, row: Row) -> bool:
     records = index.journal.extractions.get(index.catalog.ids[index.catalog.memory_of(row)], ())
     return any(record.by != VERBATIM for record in records)

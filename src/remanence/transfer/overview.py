@@ -17,6 +17,7 @@ from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.contents import IndexContents
 from remanence.index.index import Index
 from remanence.index.index_file import index_path
+from remanence.index.numbers import Row
 from remanence.index.vectors.stores import folder_name
 from remanence.operating_system import bytes_on_disk
 from remanence.ports import Ledger
@@ -283,8 +284,8 @@ class Overview:
             links=index.links.count(snapshot),
             jobs={status: jobs.count(status) for status in dict.fromkeys(jobs)},
             entries=ledger.count(space, up_to=snapshot.position),
-            first_recorded_at=catalog.times.recorded_at(0) if versions else None,
-            last_recorded_at=catalog.times.recorded_at(versions - 1) if versions else None,
+            first_recorded_at=catalog.times.recorded_at(Row(0)) if versions else None,
+            last_recorded_at=catalog.times.recorded_at(Row(versions - 1)) if versions else None,
             unembedded=len(index.vectors.sync.missing_vectors),
             broken=dict(index.broken),
             **other,

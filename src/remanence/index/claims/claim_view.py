@@ -20,13 +20,14 @@ from remanence.index.claims.intervals import (
 )
 from remanence.index.claims.predicates import PredicateRule, Predicates
 from remanence.index.names.entity_registry import EntityRegistry
+from remanence.index.numbers import Row
 from remanence.schema import OPEN_END, OPEN_START, DisagreementKind, Snapshot, micros
 
 _MAX_EDGES, _MAX_GROUPS, _MAX_AROUND = 100_000, 20_000, 2_000
 """Edges, groups of claims, and entities with the claims around them that a view keeps in memory. Beyond that it drops
 them."""
 
-RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]
+RowDisagreement: TypeAlias = tuple[Row, DisagreementKind, str]
 """A row that disagrees with another one, how, and about what."""
 Direction: TypeAlias = Literal["out", "in", "both"]
 NumberedTriple: TypeAlias = tuple[int, str, int]
@@ -100,15 +101,15 @@ class ClaimView:
         self._first_names: dict[str, int] = {}  # by the id of an entity
         self._reused_names: set[int] = set()  # names that belonged to several entities, one after the other
         self._edges: dict[int, EntityEdge] = {}  # by the number of a claim, except those with a symmetric predicate
-        self._row_edges: dict[int, list[EntityEdge]] = {}
+        self._row_edges: dict[Row, list[EntityEdge]] = {}
         self._statements: dict[tuple[int, str], dict[NumberedTriple, list[EntityEdge]]] = {}
         self._groups: dict[tuple[int, str], ClaimGroup] = {}
         self._resolved_by_entity: dict[
             tuple[int, frozenset[str] | None, int | None], tuple[list[ResolvedClaim], bool]
         ] = {}
-        self.disagreements: dict[int, list[RowDisagreement]] = {}  # by row
+        self.disagreements: dict[Row, list[RowDisagreement]] = {}  # by row
         self._status_moment: datetime | None = None
-        self._status: dict[int, list[ClaimStatus]] = {}
+        self._status: dict[Row, list[ClaimStatus]] = {}
 
     def matches(self, snapshot: Snapshot) -> bool:
         """Whether another snapshot contains the same claims, perhaps at another moment."""
@@ -225,7 +226,7 @@ class ClaimView:
 
     # The claims of one row
 
-    def edges_of_row(self, row: int) -> list[EntityEdge]:
+    def edges_of_row(self, row: Row) -> list[EntityEdge]:
         edges = self._row_edges.get(row)
         if edges is None:
             if len(self._row_edges) >= _MAX_EDGES:
@@ -236,7 +237,7 @@ class ClaimView:
     def edges_of_claims(self, claims: Sequence[int]) -> list[EntityEdge]:
         return list(map(self.to_edge, self._claims.active_claims(claims, self.snapshot)))
 
-    def status_of(self, row: int, now: datetime) -> list[ClaimStatus]:
+    def status_of(self, row: Row, now: datetime) -> list[ClaimStatus]:
         """The status of each claim of a row at a moment."""
         if now is not self._status_moment and now != self._status_moment:
             self._status_moment, self._status = now, {}

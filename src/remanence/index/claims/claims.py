@@ -37,7 +37,7 @@ from remanence.index.arrays import (
 from remanence.index.batch import Batch
 from remanence.index.claims.predicates import Predicates, normalize_predicate, states_after_event
 from remanence.index.names.names import Names
-from remanence.index.numbers import MemoryNumber
+from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.versions.catalog import Catalog
 from remanence.schema import MICROS_PER_DAY, OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
 from remanence.text.claims.predicates import EVENT_PREDICATES, is_date_predicate
@@ -122,7 +122,7 @@ class Claims(SavedPart):
     def is_asserted(self, name: int, snapshot: Snapshot) -> bool:
         return any(claim.source < 0 for claim in self.active_claims(self.with_name(name), snapshot))
 
-    def claims_of_row(self, row: int) -> range:
+    def claims_of_row(self, row: Row) -> range:
         if row >= len(self._claims_of_row):
             return range(0)
         first, count = self._claims_of_row.values[row].tolist()
@@ -133,7 +133,7 @@ class Claims(SavedPart):
         claiming: NDArray[np.bool_] = self._claims_of_row.values[rows, 1] > 0
         return claiming
 
-    def names_claimed(self, row: int) -> list[tuple[str, str]]:
+    def names_claimed(self, row: Row) -> list[tuple[str, str]]:
         """The two names of each claim of a row."""
         ends = self._columns.values[list(self.claims_of_row(row)), :2].tolist()
         return [(self._names.spellings[subject], self._names.spellings[object_]) for subject, object_ in ends]
@@ -211,22 +211,22 @@ class Claims(SavedPart):
         sources = self._columns.values[claims, _SOURCE]
         return [self._assertion_ids[~source] for source in sources[sources < 0].tolist()]
 
-    def claims_with_evidence(self, rows: Collection[int]) -> dict[int, list[int]]:
+    def claims_with_evidence(self, rows: Collection[Row]) -> dict[Row, list[int]]:
         """For each of these rows the claims it makes, and the assertions that have its memory as evidence."""
         for number in range(self._read_assertions, len(self._assertion_ids)):
             for memory in self._evidence.get(number, ()):
                 self._assertions_of.setdefault(memory, []).append(number)
         self._read_assertions = len(self._assertion_ids)
-        claims_by_row: dict[int, list[int]] = {}
+        claims_by_row: dict[Row, list[int]] = {}
         for row in rows:
             asserted = self._assertions_of.get(self._catalog.memory_of(row), ())
             claims = [self._claim_of_id[self._assertion_ids[number]] for number in asserted]
             claims_by_row[row] = [*self.claims_of_row(row), *claims]
         return claims_by_row
 
-    def evidence_rows(self, claim: int, snapshot: Snapshot) -> list[int]:
+    def evidence_rows(self, claim: int, snapshot: Snapshot) -> list[Row]:
         """The rows of this snapshot that support an active claim: the one that makes it, or its visible evidence."""
-        source = int(self._columns.values[claim, _SOURCE])
+        source = self._columns.values[claim, _SOURCE].item()
         if source >= 0:
             return [source] if snapshot.row_mask[source] else []
         rows = [self._catalog.row_at(memory, snapshot.position) for memory in self._visible_evidence(source, snapshot)]
@@ -244,15 +244,15 @@ class Claims(SavedPart):
 
     def evidence_memories(self, claim: int, snapshot: Snapshot) -> list[MemoryNumber]:
         """The memories, by number, that support an active claim, in this version or an earlier one."""
-        source = int(self._columns.values[claim, _SOURCE])
+        source = self._columns.values[claim, _SOURCE].item()
         return [self._catalog.memory_of(source)] if source >= 0 else self._visible_evidence(source, snapshot)
 
     def edge_id(self, claim: int) -> str:
         """The id of a claim: of the assertion, or else made of the memory's id and the content."""
-        source = int(self._columns.values[claim, _SOURCE])
+        source: int = self._columns.values[claim, _SOURCE].item()
         if source < 0:
             return self._assertion_ids[~source]
-        return f"{self._catalog.ids[self._catalog.memory_of(source)]}:{self._content_digest(claim)}"
+        return f"{self._catalog.ids[self._catalog.memory_of(Row(source))]}:{self._content_digest(claim)}"
 
     def with_edge_id(self, edge: str) -> list[int]:
         """The claims with this id: one, or the same one in each version of a memory."""
@@ -269,7 +269,7 @@ class Claims(SavedPart):
         """Add the claims of versions, or what an entry of another kind says of a claim."""
         if batch.entry is not None:
             self._apply_event(batch.entry)
-        for row, version in enumerate(batch.versions, batch.first):
+        for row, version in batch.numbered():
             first_claim = len(self)
             if version is not None:
                 previous = self._claims_of_previous_version(row)
@@ -301,7 +301,7 @@ class Claims(SavedPart):
 
     # Helpers
 
-    def _add_claims_of(self, row: int, version: Remembered, previous: Mapping[NumberedClaim, int]) -> None:
+    def _add_claims_of(self, row: Row, version: Remembered, previous: Mapping[NumberedClaim, int]) -> None:
         """Add the claims of one version, each once, and the states that result from them."""
         start, end = window_to_micros(version.valid)
         # An episode is dated by when it happened or was said; the states it describes last from then on.
@@ -329,7 +329,7 @@ class Claims(SavedPart):
             self._append((subject, object_), number, (claim_start, claim_end, learned_at), row, version)
 
     def _end_revised(
-        self, row: int, version: Remembered, previous: Mapping[NumberedClaim, int], claims: Sequence[int]
+        self, row: Row, version: Remembered, previous: Mapping[NumberedClaim, int], claims: Sequence[int]
     ) -> None:
         """End what the previous version claims and this one does not, if the text changed: when this one begins."""
         earlier = self._catalog.previous_row(row) if previous else None
@@ -347,7 +347,7 @@ class Claims(SavedPart):
         start, learned_at = self._columns.values[claim, [_START, _RECORDED_AT]].tolist()
         return int(learned_at if start == OPEN_START else start)
 
-    def _claims_of_previous_version(self, row: int) -> dict[NumberedClaim, int]:
+    def _claims_of_previous_version(self, row: Row) -> dict[NumberedClaim, int]:
         earlier = self._catalog.previous_row(row)
         if earlier is None:
             return {}
@@ -374,7 +374,7 @@ class Claims(SavedPart):
             if snapshot.row_mask[source]:  # nearly always
                 return True
             revised = self.revisions.end_of(claim, snapshot.position) != OPEN_END
-            return revised and bool(snapshot.memory_mask[self._catalog.memory_of(source)])
+            return revised and bool(snapshot.memory_mask[self._catalog.memory_of(Row(source))])
         if self._assertion_positions[~source] > snapshot.position or claim in self._erased:
             return False
         return ~source not in self._evidence or bool(self._visible_evidence(source, snapshot))

@@ -25,7 +25,7 @@ from remanence.index.claims.intervals import Interval, TimedClaim, classify_disa
 from remanence.index.claims.predicates import normalize_predicate, states_after_event
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
-from remanence.index.numbers import MemoryNumber
+from remanence.index.numbers import MemoryNumber, Row
 from remanence.index.versions.catalog import Catalog
 from remanence.schema import (
     OPEN_END,
@@ -174,8 +174,8 @@ class RelationIndex(Claims):
             return self._relation(resolved, edge.triple, view)
         return None
 
-    def supported_by_rows(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, list[Relation]]:
-        relations: dict[int, list[Relation]] = {}
+    def supported_by_rows(self, rows: Sequence[Row], snapshot: Snapshot) -> dict[Row, list[Relation]]:
+        relations: dict[Row, list[Relation]] = {}
         for row, claims in self.claims_with_evidence(rows).items():
             found = (self.get(edge, snapshot) for edge in dict.fromkeys(map(self.edge_id, claims)))
             relations[row] = [relation for relation in found if relation is not None]
@@ -213,7 +213,7 @@ class RelationIndex(Claims):
         claims_by_row = self.claims_with_evidence(self._catalog.rows_of(memory)).values()
         return list(dict.fromkeys(self.edge_id(claim) for claims in claims_by_row for claim in claims))
 
-    def rows_claiming(self, number: int, predicate: str, snapshot: Snapshot) -> list[int]:
+    def rows_claiming(self, number: int, predicate: str, snapshot: Snapshot) -> list[Row]:
         """The rows with a claim about an entity under a predicate or a state that results from it."""
         view, name = self._view(snapshot), normalize_predicate(predicate)
         entity = view.entity_number(number)
@@ -221,7 +221,7 @@ class RelationIndex(Claims):
         claims = [edge.claim.number for edge in edges if entity in (edge.subject, edge.key_entity)]
         return list(dict.fromkeys(row for claim in claims for row in self.evidence_rows(claim, snapshot)))
 
-    def superseding_row(self, row: int, snapshot: Snapshot) -> int | None:
+    def superseding_row(self, row: Row, snapshot: Snapshot) -> Row | None:
         """The row of the memory that replaced everything that this row claims.
 
         None if some of it still holds, or if it was replaced by an assertion without evidence: see `is_stale`.
@@ -229,12 +229,12 @@ class RelationIndex(Claims):
         statuses = self._view(snapshot).status_of(row, snapshot.now)
         return self._newest_evidence([status.replaced_by for status in statuses], snapshot)
 
-    def following_row(self, row: int, snapshot: Snapshot) -> int | None:
+    def following_row(self, row: Row, snapshot: Snapshot) -> Row | None:
         """The row with another value that holds now, if the windows of all claims of this row are over."""
         statuses = self._view(snapshot).status_of(row, snapshot.now)
         return self._newest_evidence([status.next_values for status in statuses], snapshot)
 
-    def is_stale(self, row: int, snapshot: Snapshot) -> bool:
+    def is_stale(self, row: Row, snapshot: Snapshot) -> bool:
         """Whether all claims of this row were replaced or ended by an event.
 
         A claim whose own window is over is not stale: that it held then is still true.
@@ -242,21 +242,21 @@ class RelationIndex(Claims):
         flags = self._stale_flags(row, snapshot)
         return bool(flags) and all(flags)
 
-    def is_partly_stale(self, row: int, snapshot: Snapshot) -> bool:
+    def is_partly_stale(self, row: Row, snapshot: Snapshot) -> bool:
         return any(self._stale_flags(row, snapshot))
 
-    def claims_only_past_states(self, row: int, snapshot: Snapshot) -> bool:
+    def claims_only_past_states(self, row: Row, snapshot: Snapshot) -> bool:
         """Whether all claims of this row are told in the past tense of a state, as lived_in is."""
         edges = self._view(snapshot).edges_of_row(row)
         return bool(edges) and all(edge.rule.name in PAST_STATE_PREDICATES for edge in edges)
 
-    def valid_periods(self, rows: Collection[int], snapshot: Snapshot) -> dict[int, list[ValidPeriod]]:
+    def valid_periods(self, rows: Collection[Row], snapshot: Snapshot) -> dict[Row, list[ValidPeriod]]:
         """When the claims that each of these rows makes or supports hold; one that never held has no window."""
         view = self._view(snapshot)
         found = self.claims_with_evidence(rows)
         return {row: self._valid_periods(view, view.edges_of_claims(claims)) for row, claims in found.items()}
 
-    def disagreements(self, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
+    def disagreements(self, row: Row, snapshot: Snapshot) -> list[RowDisagreement]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
         view = self._view(snapshot)
         if row not in view.disagreements:  # a recall asks several times for each of its hits
@@ -293,9 +293,9 @@ class RelationIndex(Claims):
             self._last_view = ClaimView(self, self._predicates, self._registry, snapshot)
         return self._last_view
 
-    def _newest_evidence(self, claims: Iterable[Iterable[TimedClaim]], snapshot: Snapshot) -> int | None:
+    def _newest_evidence(self, claims: Iterable[Iterable[TimedClaim]], snapshot: Snapshot) -> Row | None:
         """The newest row that supports one of these claims; None if there is none for some of the groups."""
-        evidence_rows: list[int] = []
+        evidence_rows: list[Row] = []
         for group in claims:
             rows = [row for claim in group for row in self.evidence_rows(claim.number, snapshot)]
             if not rows:
@@ -316,12 +316,12 @@ class RelationIndex(Claims):
             periods.append(ValidPeriod(Triple(subject, edge.rule.name, object_), tuple(windows), changed))
         return periods
 
-    def _stale_flags(self, row: int, snapshot: Snapshot) -> list[bool]:
+    def _stale_flags(self, row: Row, snapshot: Snapshot) -> list[bool]:
         statuses = self._view(snapshot).status_of(row, snapshot.now)
         return [bool(status.replaced_by) or status.ended for status in statuses]
 
-    def _find_disagreements(self, row: int, view: ClaimView) -> list[RowDisagreement]:
-        kinds: dict[tuple[int, str], DisagreementKind] = {}
+    def _find_disagreements(self, row: Row, view: ClaimView) -> list[RowDisagreement]:
+        kinds: dict[tuple[Row, str], DisagreementKind] = {}
         for edge in view.edges_of_row(row):
             group = view.group_of(edge).edges if edge.rule.single_valued else []
             topic = f"{self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]} {edge.rule.name}"

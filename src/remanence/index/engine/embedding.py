@@ -15,6 +15,7 @@ from weakref import ref
 from remanence.errors import Closed, EmbedderError, EmbedderUnavailable, LedgerUnavailable, ProjectionStale
 from remanence.events import Remembered
 from remanence.index.engine.in_thread import PeriodicThread
+from remanence.index.numbers import Row
 from remanence.index.vectors.vectors import drop_malformed, embeddable_texts
 from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder
 from remanence.text.text import text_hash
@@ -75,7 +76,7 @@ def embed_missing(engine: Engine, space: str, progress: Progress | None = None) 
         index.fill_missing_vectors()
 
 
-def embed_rows(engine: Engine, index: Index, rows: Sequence[int]) -> None:
+def embed_rows(engine: Engine, index: Index, rows: Sequence[Row]) -> None:
     """Embed the texts of these rows, and the names in them, that have no vector, and store the vectors."""
     with index.lock:
         positions = index.catalog.positions_of_rows(rows)

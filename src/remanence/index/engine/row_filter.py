@@ -16,6 +16,7 @@ from pydantic import Field
 
 from remanence.index.engine import inputs
 from remanence.index.engine.inputs import Moment
+from remanence.index.numbers import Row
 from remanence.index.versions.fields import check_filter
 from remanence.ports import Vector
 from remanence.schema import Window
@@ -116,7 +117,7 @@ def option_values(options: RowFilter, of: type[RowFilter]) -> dict[str, Any]:
     return {field.name: getattr(options, field.name) for field in fields(of)}
 
 
-def filter_rows(filters: RowFilter, index: Index, rows: Sequence[int], position: int) -> list[int]:
+def filter_rows(filters: RowFilter, index: Index, rows: Sequence[Row], position: int) -> list[Row]:
     """The rows that match, in the same order, without erased ones. `position` is that of the view."""
     if filters == RowFilter():
         return list(rows)

@@ -34,6 +34,7 @@ from remanence.index.arrays import (
     top_indices,
 )
 from remanence.index.names.names import Names, version_names, version_speaker
+from remanence.index.numbers import Row
 from remanence.schema import micros
 from remanence.text.text import normalize_name, question_share, text_hash
 
@@ -98,7 +99,7 @@ _HUB = 1_024
 """Memories that mention an entity from which on it is a hub, which is not followed. It limits the work."""
 _NEVER = np.iinfo(np.int32).max
 
-EarlierVersion = Callable[[int], "int | None"]
+EarlierVersion = Callable[[Row], "Row | None"]
 """The row of the previous version of a memory, if it is from the same document or conversation."""
 
 
@@ -167,15 +168,15 @@ class MentionIndex(SavedPart):
         described = len(self._hashes)
         for row, version in enumerate(new, known):
             if version is not None:
-                self._connect_neighbours(row, version)
-                self._connect_names(row, version, edges, kinds)
+                self._connect_neighbours(Row(row), version)
+                self._connect_names(Row(row), version, edges, kinds)
         self._edges.extend(edges)
         self._edge_kind.extend(kinds)
         self._fill(range(described, len(self._hashes)))
 
     def add_description(self, name: int, text: str, position: int) -> None:
         """Index the description of a registered entity, for the second seed."""
-        self._describe(name, len(self._before), position, text)
+        self._describe(name, Row(len(self._before)), position, text)
         self._fill([len(self._hashes) - 1])
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -192,7 +193,7 @@ class MentionIndex(SavedPart):
     def text_hashes(self) -> list[bytes]:
         return list(self._hashes)
 
-    def hashes_outside(self, rows: Collection[int], names: Iterable[str]) -> set[bytes]:
+    def hashes_outside(self, rows: Collection[Row], names: Iterable[str]) -> set[bytes]:
         """The hashes of those of these names that a row other than these is about, and of all descriptions."""
         described = np.flatnonzero(self._described.values[:, 2]).tolist()
         kept = {self._hashes[place] for place in described}
@@ -220,7 +221,7 @@ class MentionIndex(SavedPart):
         found: NDArray[np.int64] = np.unique(ends[rows[ends[:, 1] // 2], 0] // 2)
         return found
 
-    def mentions_by_row(self, rows: NDArray[np.bool_]) -> Iterator[tuple[int, list[int]]]:
+    def mentions_by_row(self, rows: NDArray[np.bool_]) -> Iterator[tuple[Row, list[int]]]:
         """Each of these rows that mentions anything, with the names in it."""
         names, owners = self._edges.endpoints[:, 0] // 2, self._edges.endpoints[:, 1] // 2
         places = np.flatnonzero(rows[owners])
@@ -229,7 +230,7 @@ class MentionIndex(SavedPart):
         groups = np.split(names[places], begins[1:])
         yield from zip(found.tolist(), (group.tolist() for group in groups), strict=False)
 
-    def names_in_row(self, row: int) -> list[int]:
+    def names_in_row(self, row: Row) -> list[int]:
         return [*(self._edges.endpoints[self._edges.edges_of(row_vertex(row)), 0] // 2).tolist()]
 
     @property
@@ -242,13 +243,13 @@ class MentionIndex(SavedPart):
         found: NDArray[np.integer[Any]] = self._next_short.values[rows]
         return found
 
-    def previous_turns(self, rows: Sequence[int]) -> list[int]:
+    def previous_turns(self, rows: Sequence[Row]) -> list[Row]:
         """The turn right before each of these; -1 if there is none."""
         return self._before.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
-    def adjacent_turns(self, row: int) -> tuple[int, int]:
+    def adjacent_turns(self, row: Row) -> tuple[Row, Row]:
         """The turns right before and right after a row; -1 if there is none."""
-        return int(self._before.values[row]), int(self._after.values[row])
+        return Row(int(self._before.values[row])), Row(int(self._after.values[row]))
 
     def full_speaker_name(self, name: str, visible: NDArray[np.bool_]) -> str | None:
         """The name of the speaker with this name, or else of the only one with this word in the name, among those with
@@ -287,10 +288,10 @@ class MentionIndex(SavedPart):
         mask: NDArray[np.bool_] = ~self._turn.values[rows] & (self._length.values[rows] <= max_length)
         return mask
 
-    def is_turn(self, row: int) -> bool:
+    def is_turn(self, row: Row) -> bool:
         return bool(self._turn.values[row])
 
-    def is_short(self, row: int, length: int) -> bool:
+    def is_short(self, row: Row, length: int) -> bool:
         return bool(self._length.values[row] <= length)
 
     def specificity(self, number: int, horizon: int) -> float:
@@ -315,7 +316,7 @@ class MentionIndex(SavedPart):
 
     # Indexing
 
-    def _connect_neighbours(self, row: int, version: Remembered) -> None:
+    def _connect_neighbours(self, row: Row, version: Remembered) -> None:
         """Connect a turn to the previous one of its conversation, and a piece of a document to the others. A version
         with the same source as the version before takes the place of that one."""
         earlier = self._earlier_version(row)
@@ -359,12 +360,12 @@ class MentionIndex(SavedPart):
         short = self._short.values[before] == self._short.values[after] == 1.0
         self._next_short.values[before] = after if short else -1
 
-    def _add_to_group(self, row: int, other: int | None) -> None:
+    def _add_to_group(self, row: Row, other: int | None) -> None:
         """Add a row to the session or document of another; None begins a new one."""
         self._group.values[row] = self._group_count if other is None else self._group.values[other]
         self._group_count += other is None
 
-    def _connect_names(self, row: int, version: Remembered, edges: list[tuple[int, int]], kinds: list[int]) -> None:
+    def _connect_names(self, row: Row, version: Remembered, edges: list[tuple[int, int]], kinds: list[int]) -> None:
         kind_of: dict[int, int] = {}
         speaker = version_speaker(version)
         if speaker:
@@ -388,7 +389,7 @@ class MentionIndex(SavedPart):
             edges.append((name_vertex(number), vertex))
             kinds.append(kind)
 
-    def _describe(self, name: int, row: int, position: int, text: str) -> None:
+    def _describe(self, name: int, row: Row, position: int, text: str) -> None:
         self._subjects.setdefault(name, len(self._hashes))
         self._described.append((name, row, position))
         self._hashes.append(text_hash(text))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.index.numbers import Row
 from remanence.index.vectors import store_sync
 from remanence.index.vectors.store_sync import PASSAGE_BITS, PointTable, StoreSync, as_bytes
 
@@ -166,7 +167,7 @@ class SharedStoreSync(StoreSync):
         return set(stored.ids[stored.positions <= self._catalog().position].tolist())
 
     def _upsert(self, points: list[int], vectors: Vector, hashes: list[bytes]) -> None:
-        positions = self._catalog().positions_of_rows([point >> PASSAGE_BITS for point in points])
+        positions = self._catalog().positions_of_rows([Row(point >> PASSAGE_BITS) for point in points])
         self._shared.write(points, vectors, positions, hashes)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from remanence.errors import ProjectionUnavailable
 from remanence.events import Remembered
 from remanence.index.arrays import Column, split_bytes
+from remanence.index.numbers import Row
 from remanence.text.text import text_hash
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class PointTable:
             self._hashes.extend(np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 16))
         return points, hashes
 
-    def remove(self, rows: Sequence[int]) -> NDArray[np.int64]:
+    def remove(self, rows: Sequence[Row]) -> NDArray[np.int64]:
         """Remove the points of these rows, and return them."""
         chosen = np.zeros(len(self), np.bool_)
         for begin, end in self.ranges_of(rows).tolist():
@@ -92,7 +93,7 @@ class PointTable:
         bounds: NDArray[np.int64] = np.searchsorted(self.points, [starts, starts + MAX_PASSAGES]).T
         return bounds
 
-    def hashes_outside(self, rows: Sequence[int], hashes: Collection[bytes]) -> set[bytes]:
+    def hashes_outside(self, rows: Sequence[Row], hashes: Collection[bytes]) -> set[bytes]:
         """Those of these text hashes that a row other than these has."""
         if not hashes or not len(self):
             return set()
@@ -220,10 +221,10 @@ class StoreSync:
     def mark_incomplete(self) -> None:
         """Note that a search returned fewer points than the store should have."""
 
-    def rows_missing_vectors(self) -> list[int]:
-        return sorted({point >> PASSAGE_BITS for point in self.missing_vectors})
+    def rows_missing_vectors(self) -> list[Row]:
+        return sorted({Row(point >> PASSAGE_BITS) for point in self.missing_vectors})
 
-    def fill_missing_vectors(self, rows: Collection[int] | None = None) -> None:
+    def fill_missing_vectors(self, rows: Collection[Row] | None = None) -> None:
         """Write the points without a vector whose embedding is stored by now; of these rows only, or of all."""
         wanted = None if rows is None else set(rows)
         missing = {

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.names.names import version_names
+from remanence.index.numbers import Row
 from remanence.index.vectors.shared_store_sync import SharedStoreSync
 from remanence.index.vectors.store_sync import PASSAGE_BITS, PointTable, StoreSync, passage_texts
 from remanence.ports import ReportingVectorStore, SharedVectorStore, Stage
@@ -72,13 +73,13 @@ class Vectors(PointTable):
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         # The index is read again while the points stay: what has lost its text since then was erased.
         known = self.row_count
-        if erased := [row for row, version in enumerate(versions, first) if version is None and row < known]:
+        if erased := [Row(row) for row, version in enumerate(versions, first) if version is None and row < known]:
             self.erase(erased)
         points, hashes = self.add(first, versions)
         if points:
             self.sync.add(points, hashes)
 
-    def erase(self, rows: Sequence[int]) -> None:
+    def erase(self, rows: Sequence[Row]) -> None:
         """Remove the points of these rows, also from the store."""
         points = self.remove(rows)
         if len(points):

@@ -102,11 +102,11 @@ class Catalog(SavedPart):
     def find_by_identity(self, identity: str) -> MemoryNumber | None:
         """The number of the memory whose latest version has this identity."""
         number = self._digests.memory_with_identity(identity)
-        return None if number is None or self.hidden.is_erased(number) else MemoryNumber(number)
+        return None if number is None or self.hidden.is_erased(number) else number
 
     def has_content(self, memory: MemoryNumber, content: str) -> bool:
         """Whether the latest version of a memory has this content digest."""
-        return self._digests.has_content(int(self._last_row.values[memory]), content)
+        return self._digests.has_content(self._last_row.values[memory], content)
 
     def has_text(self, memory: MemoryNumber) -> bool:
         """Whether a version of a memory was indexed with its text: it was not erased by then."""
@@ -118,7 +118,7 @@ class Catalog(SavedPart):
             rows.append(Row(earlier))
         return rows[::-1]
 
-    def memory_of(self, row: int) -> MemoryNumber:
+    def memory_of(self, row: Row) -> MemoryNumber:
         return MemoryNumber(int(self.memory_numbers.values[row]))
 
     def memories_of_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -131,18 +131,18 @@ class Catalog(SavedPart):
         rows: NDArray[np.bool_] = memories[self.memory_numbers.values]
         return rows
 
-    def positions_of_rows(self, rows: Sequence[int]) -> list[int]:
+    def positions_of_rows(self, rows: Sequence[Row]) -> list[int]:
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
     def first_recorded(self, memory: MemoryNumber) -> datetime:
         return self.times.recorded_at(self.rows_of(memory)[0])
 
-    def previous_row(self, row: int) -> Row | None:
+    def previous_row(self, row: Row) -> Row | None:
         """The previous version of the memory of a row."""
         earlier = int(self._earlier.values[row])
         return Row(earlier) if earlier >= 0 else None
 
-    def same_text(self, row: int, other: int) -> bool:
+    def same_text(self, row: Row, other: int) -> bool:
         return bool(self._texts.values[row] == self._texts.values[other])
 
     @property
@@ -190,7 +190,7 @@ class Catalog(SavedPart):
     def erased_mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.isin(self.memory_numbers.values[rows], self.hidden.erased)
 
-    def unerased_mask(self, rows: Sequence[int]) -> NDArray[np.bool_]:
+    def unerased_mask(self, rows: Sequence[Row]) -> NDArray[np.bool_]:
         """Those of these rows that were not erased, as a mask of all rows."""
         row_numbers, mask = np.array(rows, np.int64), np.zeros(len(self), np.bool_)
         mask[row_numbers[~self.erased_mask(row_numbers)]] = True
@@ -214,7 +214,7 @@ class Catalog(SavedPart):
         is_state &= self.times.ended_mask(rows, now)
         return is_state
 
-    def successor(self, row: int, position: int) -> Row | None:
+    def successor(self, row: Row, position: int) -> Row | None:
         """The version at `position` that replaced this one; None if this one is the latest."""
         return None if self._revised.values[row] > position else self.row_at(self.memory_of(row), position)
 
@@ -276,7 +276,7 @@ class Catalog(SavedPart):
         entries, versions = batch.entries, batch.versions
         self.position = self._last_change = entries[-1].position
         self._last_mask = self._active = None
-        memories = [self._numbers.intern(entry.subject) for entry in entries]
+        memories = [MemoryNumber(self._numbers.intern(entry.subject)) for entry in entries]
         # Column by column: adding the values row by row takes as long as all the rest.
         self.memory_numbers.extend(memories)
         self._earlier.fill(len(entries), -1)
@@ -288,9 +288,9 @@ class Catalog(SavedPart):
         self.attributes.apply(batch)
         self._digests.apply(batch, memories)
         known = len(self._last_row)
-        first_rows: list[int] = []  # of memories that are new
-        later_rows: list[tuple[int, int]] = []
-        for row, memory in enumerate(memories, batch.first):
+        first_rows: list[Row] = []  # of memories that are new
+        later_rows: list[tuple[MemoryNumber, Row]] = []
+        for (row, _), memory in zip(batch.numbered(), memories, strict=True):
             if memory == known + len(first_rows):
                 first_rows.append(row)
             else:
@@ -306,7 +306,7 @@ class Catalog(SavedPart):
         if isinstance(entry.event, Quarantined | Released):
             self._quarantine_or_release(entry.event, entry.position)
             return
-        memory = self._numbers.number(entry.subject)
+        memory = self.number(entry.subject)
         if memory is None:
             return
         if entry.kind == "forgotten":
@@ -319,7 +319,7 @@ class Catalog(SavedPart):
         elif entry.kind == "erased":
             self.hidden.erase(memory, entry.position)
 
-    def _replace_last_row(self, memory: int, row: int) -> None:
+    def _replace_last_row(self, memory: MemoryNumber, row: Row) -> None:
         position = int(self._opened.values[row])
         last = self._last_row.values[memory]
         self._earlier.values[row] = last
@@ -330,7 +330,7 @@ class Catalog(SavedPart):
         self.hidden.show(memory, position)  # a new version of a forgotten memory makes it visible again
 
     def _quarantine_or_release(self, event: Quarantined | Released, position: int) -> None:
-        numbers = [number for memory_id in event.memories if (number := self._numbers.number(memory_id)) is not None]
+        numbers = [number for memory_id in event.memories if (number := self.number(memory_id)) is not None]
         for memory in numbers:
             if self.hidden.is_erased(memory):
                 continue

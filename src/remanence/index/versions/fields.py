@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from remanence.errors import InvalidInput
 from remanence.index.arrays import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
 from remanence.index.batch import Batch
+from remanence.index.numbers import Row
 from remanence.index.versions.catalog import Catalog
 from remanence.models.message_words import tells_probability
 from remanence.schema import DOCUMENT_FIELD, Turn
@@ -36,7 +37,7 @@ _MAX_VALUE_LENGTH = 200
 """Characters of a metadata value, as JSON, that is in the index. A longer one is read from the ledger when a filter
 names its field."""
 
-ReadMetadata = Callable[[Sequence[int]], Sequence[Mapping[str, Any]]]
+ReadMetadata = Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]]
 """Returns the metadata of these rows, from the ledger."""
 
 
@@ -71,12 +72,12 @@ class RowFields(SavedPart):
 
     def apply(self, batch: Batch) -> None:
         """Add a row for each version. The catalog has them already."""
-        first, versions = batch.first, batch.versions
+        versions = batch.versions
         sources, speakers = self._source_names, self._speaker_names
         source: list[int] = []
         speaker: list[int] = []
         conversation: list[int] = []
-        for row, version in enumerate(versions, first):
+        for row, version in batch.numbered():
             if version is None:  # erased
                 source.append(_NONE)
                 speaker.append(_NONE)
@@ -94,12 +95,12 @@ class RowFields(SavedPart):
         self._conversation.extend(conversation)
         self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
         self._telling.extend([version is None or version.turn is None or _tells(version.text) for version in versions])
-        for row, version in enumerate(versions, first):
+        for row, version in batch.numbered():
             # A text without a key that is added again with another source is still the same text: it has both.
             earlier = self._catalog.previous_row(row)
             if earlier is not None and version is not None and version.key is None:
                 known = {int(self._source.values[earlier]), *self._more_sources.get(earlier, ())}
-                if more := sorted(known - {_NONE, source[row - first]}):
+                if more := sorted(known - {_NONE, source[row - batch.first]}):
                     self._more_sources[row] = more
 
     def next_turn(self, conversation: str) -> int:
@@ -117,7 +118,7 @@ class RowFields(SavedPart):
         """The rows that tell something: all but chat turns that probably only ask, greet, thank or agree."""
         return self._telling.values
 
-    def earlier_version_of_same_origin(self, row: int) -> int | None:
+    def earlier_version_of_same_origin(self, row: Row) -> Row | None:
         """The row of the previous version of a memory, if it has the same source, speaker and conversation."""
         earlier = self._catalog.previous_row(row)
         columns = self._source.values, self._speaker.values, self._conversation.values
@@ -192,7 +193,7 @@ class RowFields(SavedPart):
         elif following > self._next_turns.values[number]:
             self._next_turns.values[number] = following
 
-    def _add_metadata(self, row: int, meta: Mapping[str, Any]) -> None:
+    def _add_metadata(self, row: Row, meta: Mapping[str, Any]) -> None:
         for name, value in meta.items():
             number = _LONG_VALUE
             if not isinstance(value, str) or len(value) <= _MAX_VALUE_LENGTH:

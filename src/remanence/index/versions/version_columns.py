@@ -26,6 +26,7 @@ from remanence.index.arrays import (
     unpack,
 )
 from remanence.index.batch import Batch
+from remanence.index.numbers import MemoryNumber, Row
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Window, from_micros, micros, window_to_micros
 
 _DIGEST_SIZE = 12
@@ -70,7 +71,7 @@ class VersionTimes(SavedPart):
         self.told.extend([_told_at(version, at) for version, at in zip(versions, recorded, strict=True)])
         self.said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
 
-    def recorded_at(self, row: int) -> datetime:
+    def recorded_at(self, row: Row) -> datetime:
         return from_micros(int(self.recorded.values[row]))
 
     def recording_days(self) -> NDArray[np.datetime64]:
@@ -158,7 +159,7 @@ class RowAttributes(SavedPart):
         self.strength.extend([1.0 if remembered is None else remembered.strength for remembered in versions])
         self.trust.extend([1.0 if remembered is None else remembered.trust for remembered in versions])
         self.kinds.extend([0 if remembered is None else MEMORY_KINDS.index(remembered.kind) for remembered in versions])
-        for row, version in enumerate(versions, batch.first):
+        for row, version in batch.numbered():
             for tag in () if version is None else version.tags:
                 if tag not in self._tags:
                     self._tags[tag] = Column(np.int64)
@@ -201,14 +202,14 @@ class VersionDigests(SavedPart):
 
     def __init__(self) -> None:
         self._identities, self._contents = Column(np.uint8, width=_DIGEST_SIZE), Column(np.uint8, width=_DIGEST_SIZE)
-        self._memory_of: dict[bytes, int] = {}  # by digest of the identity
+        self._memory_of: dict[bytes, MemoryNumber] = {}  # by digest of the identity
         self._unread_memories: NDArray[np.int64] | None = None  # of the loaded rows, until one is looked up
 
     def load_memories(self, memories: NDArray[np.int64]) -> None:
         """Find memories by the loaded digests. `memories` has the memory of each row."""
         self._unread_memories = memories  # only writers need them
 
-    def apply(self, batch: Batch, memories: Sequence[int]) -> None:
+    def apply(self, batch: Batch, memories: Sequence[MemoryNumber]) -> None:
         """Add a row for each version, with the number of its memory."""
         versions = batch.versions
         identities = [
@@ -221,14 +222,14 @@ class VersionDigests(SavedPart):
         by_identity.update(zip(identities, memories, strict=True))
         by_identity.pop(_NO_DIGEST, None)
 
-    def memory_with_identity(self, identity: str) -> int | None:
+    def memory_with_identity(self, identity: str) -> MemoryNumber | None:
         """The number of the memory whose latest version has this identity, also of an erased one."""
         return self._by_identity().get(_digest_bytes(identity))
 
-    def has_content(self, row: int, content: str) -> bool:
+    def has_content(self, row: Row, content: str) -> bool:
         return bool(self._contents.values[row].tobytes() == _digest_bytes(content))
 
-    def _by_identity(self) -> dict[bytes, int]:
+    def _by_identity(self) -> dict[bytes, MemoryNumber]:
         memories, self._unread_memories = self._unread_memories, None
         if memories is not None:
             digests = split_bytes(self._identities.values[: len(memories)], _DIGEST_SIZE)
@@ -259,17 +260,17 @@ class HiddenMemories(SavedPart):
 
     def __init__(self) -> None:
         self._spans = Column(np.int64, width=3)  # (memory, from position, until position)
-        self._open_spans: dict[int, int] = {}  # by memory: the span that hides it now
+        self._open_spans: dict[MemoryNumber, int] = {}  # by memory: the span that hides it now
         self._archived: set[int] = set()  # the spans that archive a memory
-        self._reasons: dict[int, list[int]] = {}  # by memory: the entries that say why it was forgotten
-        self._erased: dict[int, int] = {}  # by memory: the entry that erased it
+        self._reasons: dict[MemoryNumber, list[int]] = {}  # by memory: the entries that say why it was forgotten
+        self._erased: dict[MemoryNumber, int] = {}  # by memory: the entry that erased it
 
     def __len__(self) -> int:
         return len(self._spans)
 
     # Changes
 
-    def hide(self, memory: int, position: int, *, archived: bool = False) -> None:
+    def hide(self, memory: MemoryNumber, position: int, *, archived: bool = False) -> None:
         if not archived and self._open_spans.get(memory) in self._archived:
             self.show(memory, position)  # forgetting an archived memory removes it from the archive
         if memory not in self._open_spans:
@@ -279,54 +280,54 @@ class HiddenMemories(SavedPart):
             if archived:
                 self._archived.add(span)
 
-    def show(self, memory: int, position: int) -> None:
+    def show(self, memory: MemoryNumber, position: int) -> None:
         span = self._open_spans.pop(memory, None)
         if span is not None:
             self._spans.values[span, 2] = position
 
-    def erase(self, memory: int, position: int) -> None:
+    def erase(self, memory: MemoryNumber, position: int) -> None:
         self._spans.append((memory, 0, OPEN_END))
         self._erased[memory] = position
         self._reasons.pop(memory, None)
         # The same text added again after this is another memory: the old id stays erased.
         self._open_spans.pop(memory, None)
 
-    def add_reason(self, memory: int, position: int) -> None:
+    def add_reason(self, memory: MemoryNumber, position: int) -> None:
         """Note that the entry at this position says why a memory was forgotten."""
         self._reasons.setdefault(memory, []).append(position)
 
     # Lookups
 
     @property
-    def erased(self) -> list[int]:
+    def erased(self) -> list[MemoryNumber]:
         return list(self._erased)
 
-    def is_erased(self, memory: int) -> bool:
+    def is_erased(self, memory: MemoryNumber) -> bool:
         return memory in self._erased
 
-    def is_visible(self, memory: int, position: int) -> bool:
+    def is_visible(self, memory: MemoryNumber, position: int) -> bool:
         return memory not in self.memories_at(position)
 
     def memories_at(self, position: int) -> NDArray[np.int64]:
         """The memories that are hidden at a position."""
         return _memories_at(self._spans.values, position)
 
-    def hidden_since(self, memory: int) -> int | None:
+    def hidden_since(self, memory: MemoryNumber) -> int | None:
         """The position of the entry that hides a memory now; None for an erased one."""
         span = self._open_spans.get(memory)
         return None if span is None else int(self._spans.values[span, 1])
 
-    def changes_of(self, memory: int) -> list[int]:
+    def changes_of(self, memory: MemoryNumber) -> list[int]:
         """The positions at which a memory was hidden, shown again, or erased."""
         spans = self._spans.values
         positions: list[int] = spans[spans[:, 0] == memory, 1:].ravel().tolist()
         return sorted({position for position in (*positions, self._erased.get(memory, 0)) if 0 < position < OPEN_END})
 
-    def reasons_of(self, memory: int) -> list[int]:
+    def reasons_of(self, memory: MemoryNumber) -> list[int]:
         """The positions of the entries that say why a memory was forgotten."""
         return self._reasons.get(memory, [])
 
-    def archived_at(self, position: int) -> list[int]:
+    def archived_at(self, position: int) -> list[MemoryNumber]:
         """The memories that are in the archive at a position."""
         memories = _memories_at(self._spans.values[sorted(self._archived)], position).tolist()
         return [memory for memory in memories if memory not in self._erased]

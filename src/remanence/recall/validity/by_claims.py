@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.index import Index
+from remanence.index.numbers import Row
 from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.receipts import RecallRequest
@@ -74,7 +75,7 @@ def _drop_repeated_versions(index: Index, fused: FusedRanking, count: int) -> Fu
     """The ranking without versions that have the same text as the next version of the memory, among the first rows."""
     rows = set(fused.rows[: 2 * count].tolist())
     versions = Counter(map(index.catalog.memory_of, rows))
-    repeated: set[int] = set()
+    repeated: set[Row] = set()
     for memory in (memory for memory, number in versions.items() if number > 1):
         for row, following in pairwise(index.catalog.rows_of(memory)):
             if {row, following} <= rows and len({m.text for m in index.memories([row, following])}) == 1:
@@ -87,7 +88,7 @@ def _drop_expired_sources(context: RecallContext, fused: FusedRanking, limit: in
     comes tomorrow", a week later."""
     index, snapshot = context.index, context.snapshot
     extractions = index.journal.extractions
-    expired: set[int] = set()
+    expired: set[Row] = set()
     for row in fused.rows[:limit].tolist() if extractions else ():
         extracted = extractions.get(index.catalog.ids[index.catalog.memory_of(row)])
         facts = extracted[-1].facts if extracted else ()
@@ -98,7 +99,7 @@ def _drop_expired_sources(context: RecallContext, fused: FusedRanking, limit: in
     return _without(fused, expired)
 
 
-def _without(fused: FusedRanking, rows: Collection[int]) -> FusedRanking:
+def _without(fused: FusedRanking, rows: Collection[Row]) -> FusedRanking:
     return fused.where(~np.isin(fused.rows, list(rows))) if rows else fused
 
 
@@ -131,7 +132,7 @@ class _Move(NamedTuple):
     """The reason why a row was moved up, as text, and the row that caused it."""
 
     reason: str
-    cause: int
+    cause: Row
 
 
 class _RowScores:
@@ -142,12 +143,12 @@ class _RowScores:
         self._names = {normalize_name(name) for name in context.query.entity_names}
         self._is_narrowed = context.request.has_origin_filter
         self._allowed = allowed
-        self._scores: dict[int, float] = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
-        self._moves: dict[int, _Move] = {}
-        self.current: set[int] = set()
+        self._scores: dict[Row, float] = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
+        self._moves: dict[Row, _Move] = {}
+        self.current: set[Row] = set()
         """The rows that are current, or are returned like a current row."""
 
-    def keep_current(self, row: int) -> None:
+    def keep_current(self, row: Row) -> None:
         """Keep a row that nothing superseded. If it only states the end of a claim, the row that is valid now is ranked
         above it."""
         self.current.add(row)
@@ -159,7 +160,7 @@ class _RowScores:
         self._scores[row] *= DEMOTION_FACTOR
         self.current.add(following)
 
-    def replace_superseded(self, row: int) -> None:
+    def replace_superseded(self, row: Row) -> None:
         """Put the current successor of a row in its place. The row is removed, or ranked right after its successor."""
         score = self._scores.pop(row)
         successor = current_successor(self._index, row, self._snapshot)
@@ -201,17 +202,17 @@ class _RowScores:
         notes = self._notes(ranked.rows[:limit].tolist())
         return replace(ranked, notes={**fused.notes, **notes}, pinned_rows=frozenset())
 
-    def _score(self, row: int) -> float:
+    def _score(self, row: Row) -> float:
         return self._scores.get(row, 0.0)
 
-    def _may_be_added(self, row: int, contradicted: int) -> bool:
+    def _may_be_added(self, row: Row, contradicted: Row) -> bool:
         """Whether a row may be returned beside the row that it contradicts: it is current, or only that row superseded
         it. That was decided by the order of the two; whoever links them says that it is not decided."""
         if not self._allowed[row] or not is_superseded(self._index, row, self._snapshot):
             return bool(self._allowed[row])
         return current_successor(self._index, row, self._snapshot) == contradicted
 
-    def _notes(self, rows: Sequence[int]) -> dict[int, Evidence]:
+    def _notes(self, rows: Sequence[Row]) -> dict[Row, Evidence]:
         """The reasons for the rows that were moved."""
         moves = {row: self._moves[row] for row in rows if row in self._moves}
         if not moves:
@@ -225,7 +226,7 @@ class _RowScores:
         }
 
 
-def _following_row(index: Index, row: int, snapshot: Snapshot, names: Collection[str]) -> int | None:
+def _following_row(index: Index, row: Row, snapshot: Snapshot, names: Collection[str]) -> Row | None:
     """The row that is valid now, if this row only states the end of a claim and the question does not name it."""
     if is_isolated(index, row) or not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
         return None
@@ -233,7 +234,7 @@ def _following_row(index: Index, row: int, snapshot: Snapshot, names: Collection
     return None if following is None or _claims_about(index, row, names) else following
 
 
-def _claims_about(index: Index, row: int, names: Collection[str]) -> bool:
+def _claims_about(index: Index, row: Row, names: Collection[str]) -> bool:
     """Whether a claim of this row is about two of these names: "When did Alice move to Lisbon?"."""
     pairs = index.relations.names_claimed(row) if names else ()
     return any(normalize_name(subject) in names and normalize_name(object_) in names for subject, object_ in pairs)

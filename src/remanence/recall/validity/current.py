@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.index import Index
+from remanence.index.numbers import Row
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.superseded import (
     extractions_of,
@@ -75,7 +76,7 @@ class RowStates(NamedTuple):
 
     current: list[bool]
     """Whether nothing replaced it, and it has neither expired nor ended."""
-    successors: list[int | None]
+    successors: list[Row | None]
     """The row that replaced it."""
     connected: list[bool]
     """Whether it has claims or links, so that more than a later version can replace it."""
@@ -109,14 +110,14 @@ def held_like(hit: Hit, words: Hit) -> Hit:
     return replace(hit, current=False, superseded_by=words.superseded_by)
 
 
-def _is_past_state(index: Index, row: int, snapshot: Snapshot) -> bool:
+def _is_past_state(index: Index, row: Row, snapshot: Snapshot) -> bool:
     """Whether a row tells a state of a time that is over: "Bob lived in Rome from 2020 to 2024"."""
     return bool(index.catalog.times.ended_mask(np.array([row]), snapshot.now)[0]) and (
         index.relations.claims_only_past_states(row, snapshot)
     )
 
 
-def _said_by_people(index: Index, row: int, position: int) -> int:
+def _said_by_people(index: Index, row: Row, position: int) -> Row:
     """The row itself; for a fact that an earlier release wrote by rule the words in which it was found."""
     for source, record in extractions_of(index, row):
         number = index.catalog.number(source)

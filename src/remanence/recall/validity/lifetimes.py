@@ -21,6 +21,7 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.index.memory_cache import MemoryCache
+from remanence.index.numbers import Row
 from remanence.models.embedders import SentenceEmbedder
 from remanence.models.lifetimes import (
     Matter,
@@ -149,7 +150,7 @@ def _watched(index: Index, snapshot: Snapshot) -> Iterator[tuple[Memory, float, 
             yield memory, _days(began(memory), newest), False
 
 
-def _can_be_closed(index: Index, row: int, memory: Memory) -> bool:
+def _can_be_closed(index: Index, row: Row, memory: Memory) -> bool:
     """Whether the ledger would say that a memory ended: it has earlier versions, a claim with one value at a time, or
     links, as facts have that a language model wrote."""
     catalog, position = index.catalog, index.catalog.position

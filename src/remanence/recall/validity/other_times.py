@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from remanence.index.index import Index
+from remanence.index.numbers import Row
 from remanence.index.times import Times
 from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.question import TimeRelation
@@ -53,7 +54,7 @@ def rank_valid_first(context: RecallContext, fused: FusedRanking) -> FusedRankin
         return fused
     word_count = max(match.word_count for match in matches.values())
     own = {statement.row for statement in answers}
-    dated: list[int] = []
+    dated: list[Row] = []
     rows = [row for row in fused.rows[:_COMPETING_ROWS].tolist() if row not in own]
     for row, memory in zip(rows, context.index.memories(rows), strict=True):
         names = {normalize_name(mention.name) for mention in memory.mentions}
@@ -73,7 +74,7 @@ def _lies_within(window: Window, times: Sequence[Window]) -> bool:
     return bool(window.start and window.end) and any(_coverage(asked, window) == 1 for asked in times)
 
 
-def _with_first_rows(fused: FusedRanking, first_rows: Sequence[int], matches: dict[int, _Match]) -> FusedRanking:
+def _with_first_rows(fused: FusedRanking, first_rows: Sequence[Row], matches: dict[Row, _Match]) -> FusedRanking:
     """The ranking with these rows first, in this order, and the time of each match as its reason."""
     rank_of = {row: rank for rank, row in enumerate(first_rows)}
     ranks = np.array([rank_of.get(row, len(first_rows)) for row in fused.rows.tolist()])
@@ -178,9 +179,9 @@ class _Match(NamedTuple):
 
 def _best_matches(
     answers: Sequence[_Statement], topic: _Topic, windows: Sequence[Window], relation: TimeRelation, snapshot: Snapshot
-) -> dict[int, _Match]:
+) -> dict[Row, _Match]:
     """For each row that was valid at the time asked about, its best match."""
-    matches: dict[int, _Match] = {}
+    matches: dict[Row, _Match] = {}
     for statement in answers:
         for window in statement.windows:
             fit = _window_fit(window, windows, relation, snapshot)
@@ -223,7 +224,7 @@ def _coverage(window: Window, asked: Window) -> float:
 class _Statement:
     """A claim or a version of a memory, and when it was valid."""
 
-    row: int
+    row: Row
     memory: Memory
     windows: tuple[Window, ...]
     names: frozenset[str]
@@ -238,7 +239,7 @@ class _Statement:
         return bool(words) and 2 * len(words & self.words) >= len(words)
 
 
-def _statements(context: RecallContext, rows: Sequence[int]) -> Iterator[_Statement]:
+def _statements(context: RecallContext, rows: Sequence[Row]) -> Iterator[_Statement]:
     """The statements of these rows that have changed: their claims, or else the versions of their memories."""
     index = context.index
     versions = cache(index.catalog.rows_of)
@@ -261,7 +262,7 @@ def _statements(context: RecallContext, rows: Sequence[int]) -> Iterator[_Statem
             yield _Statement(row, memory, period.windows, names, words | predicate_words, predicate_words)
 
 
-def _version_window(index: Index, row: int, versions: Sequence[int], snapshot: Snapshot) -> Window | None:
+def _version_window(index: Index, row: Row, versions: Sequence[Row], snapshot: Snapshot) -> Window | None:
     """The time in which a version without a date was the text of its memory. None if the text never changed."""
     if len(versions) < 2:
         return None

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from remanence.index.claims.claim_view import RowDisagreement
 from remanence.index.index import Index
 from remanence.index.journal import ExtractionRecord
+from remanence.index.numbers import Row
 from remanence.schema import RULES, Disagreement, DisagreementKind, Memory, Snapshot
 
 MAX_CLAIM_TEXT_LENGTH = 240
 """Characters of a text up to which it is taken to state nothing but its claims. Chosen by hand."""
 
 
-def is_isolated(index: Index, row: int) -> bool:
+def is_isolated(index: Index, row: Row) -> bool:
     """Whether a row has no claims and no links, so that only a later version can supersede it."""
     return not index.relations.claims_of_row(row) and not index.links.has_links(index.catalog.memory_of(row))
 
@@ -35,12 +36,12 @@ def isolated_mask(index: Index, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     return mask
 
 
-def is_verbatim(index: Index, row: int) -> bool:
+def is_verbatim(index: Index, row: Row) -> bool:
     """Whether a row is a chat turn or a document. As a quotation it stays true."""
     return index.graph.is_turn(row) or bool(index.fields.document_mask[row])
 
 
-def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:
+def is_current_row(index: Index, row: Row, snapshot: Snapshot) -> bool:
     """Whether nothing superseded this row or ended its claims."""
     return bool(unsuperseded_mask(index, np.array([row]), snapshot)[0])
 
@@ -53,11 +54,11 @@ def unsuperseded_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot)
         mask &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
     # A row without claims has none that ended, and most rows have none.
     for i in np.flatnonzero(mask & index.relations.has_claims(rows)).tolist():
-        mask[i] = not is_superseded(index, int(rows[i]), snapshot)
+        mask[i] = not is_superseded(index, rows[i].item(), snapshot)
     return mask
 
 
-def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
+def replacement_row(index: Index, row: Row, snapshot: Snapshot) -> Row | None:
     """The row that superseded this one; None if it is current, or nothing followed it."""
     catalog = index.catalog
     later = catalog.successor(row, snapshot.position)
@@ -73,7 +74,7 @@ def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
     return index.relations.superseding_row(row, snapshot)
 
 
-def row_replacing_facts(index: Index, row: int, snapshot: Snapshot) -> int | None:
+def row_replacing_facts(index: Index, row: Row, snapshot: Snapshot) -> Row | None:
     """The row that superseded the last fact that was found in a turn; None if one of these facts is current."""
     facts = _fact_rows(index, row, snapshot)
     superseded = index.links.superseded_mask(snapshot)
@@ -82,7 +83,7 @@ def row_replacing_facts(index: Index, row: int, snapshot: Snapshot) -> int | Non
     return replacement_row(index, facts[-1], snapshot)
 
 
-def facts_are_over(index: Index, row: int, snapshot: Snapshot) -> bool:
+def facts_are_over(index: Index, row: Row, snapshot: Snapshot) -> bool:
     """Whether facts were found in a turn, and none of them holds any more: each was superseded, or its time is over."""
     facts = np.array(_fact_rows(index, row, snapshot), np.int64)
     if not len(facts):
@@ -91,7 +92,7 @@ def facts_are_over(index: Index, row: int, snapshot: Snapshot) -> bool:
     return not holds.any()
 
 
-def _fact_rows(index: Index, row: int, snapshot: Snapshot) -> list[int]:
+def _fact_rows(index: Index, row: Row, snapshot: Snapshot) -> list[Row]:
     if not index.graph.is_turn(row):
         return []
     catalog = index.catalog
@@ -107,7 +108,7 @@ def _fact_rows(index: Index, row: int, snapshot: Snapshot) -> list[int]:
     return [fact_row for fact_row in rows if fact_row is not None]
 
 
-def extractions_of(index: Index, row: int) -> list[tuple[str, ExtractionRecord]]:
+def extractions_of(index: Index, row: Row) -> list[tuple[str, ExtractionRecord]]:
     """The texts in which a row was found, each with what found it there."""
     memory, ids = index.catalog.memory_of(row), index.catalog.ids
     sources = [ids[number] for number in index.links.all_linked(memory, "derived_from", "out")]
@@ -116,13 +117,13 @@ def extractions_of(index: Index, row: int) -> list[tuple[str, ExtractionRecord]]
 
 
 def pairs_that_disagree(
-    index: Index, snapshot: Snapshot, kinds: Collection[DisagreementKind], rows: Sequence[int] | None = None
+    index: Index, snapshot: Snapshot, kinds: Collection[DisagreementKind], rows: Sequence[Row] | None = None
 ) -> list[tuple[Memory, Disagreement]]:
     """Visible memories that disagree in one of these ways, each pair once, in the order in which they were learned.
 
     With `rows`, only pairs of which one is among these.
     """
-    pair_of: dict[frozenset[int], tuple[int, int, DisagreementKind, str]] = {}
+    pair_of: dict[frozenset[Row], tuple[Row, Row, DisagreementKind, str]] = {}
     for row in np.flatnonzero(snapshot.row_mask).tolist() if rows is None else rows:
         if is_isolated(index, row):
             continue
@@ -138,7 +139,7 @@ def pairs_that_disagree(
     ]
 
 
-def rows_in_conflict(index: Index, snapshot: Snapshot) -> list[int]:
+def rows_in_conflict(index: Index, snapshot: Snapshot) -> list[Row]:
     """The visible rows that cannot hold together with another visible row."""
     return [
         row
@@ -150,19 +151,19 @@ def rows_in_conflict(index: Index, snapshot: Snapshot) -> list[int]:
     ]
 
 
-def disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
+def disagreeing_rows(index: Index, row: Row, snapshot: Snapshot) -> list[RowDisagreement]:
     """The rows that disagree with this one, by links and by claims."""
     if index.links.is_empty:
         return index.relations.disagreements(row, snapshot)
     catalog = index.catalog
-    linked: list[tuple[int | None, DisagreementKind, str]] = [
+    linked: list[tuple[Row | None, DisagreementKind, str]] = [
         (catalog.row_at(number, snapshot.position), "conflict", "as a link says")
         for number in index.links.contradicting(catalog.memory_of(row), snapshot)
     ]
     disagreements = [*linked, *index.relations.disagreements(row, snapshot)]
     superseded = index.links.superseded_mask(snapshot)
 
-    def is_decided(other: int) -> bool:
+    def is_decided(other: Row) -> bool:
         """Whether a link says which of the two rows is current."""
         return bool(superseded[[catalog.memory_of(row), catalog.memory_of(other)]].any())
 
@@ -173,12 +174,12 @@ def disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[RowDisa
     ]
 
 
-def is_superseded(index: Index, row: int, snapshot: Snapshot) -> bool:
+def is_superseded(index: Index, row: Row, snapshot: Snapshot) -> bool:
     """Whether a row states only its claims, and none of them is valid any longer."""
     return index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) and index.relations.is_stale(row, snapshot)
 
 
-def current_successor(index: Index, row: int, snapshot: Snapshot) -> int | None:
+def current_successor(index: Index, row: Row, snapshot: Snapshot) -> Row | None:
     """The current row that superseded this one by its claims; None if the claims of its successors have ended too."""
     visited = {row}
     successor = index.relations.superseding_row(row, snapshot)

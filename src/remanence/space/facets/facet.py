@@ -11,6 +11,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.engine.row_filter import RecallOptions, RowFilter, filter_rows, row_filter
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
+from remanence.index.numbers import Row
 from remanence.schema import Memory, Snapshot
 from remanence.transfer.overview import ListedStatus, Overview
 
@@ -66,12 +67,12 @@ class MemoryListing(Facet):
 
     def _page_of_memories(
         self, status: ListedStatus | None, after: int, limit: int, **filters: Any
-    ) -> list[tuple[int, Memory]]:
+    ) -> list[tuple[Row, Memory]]:
         """Some of what `memories` lists: those with the rows after this one, each with its row."""
         row_filters = row_filter(RecallOptions(**filters), self._now())
         with self._engine.open_index(self._space) as index:
             rows = sorted(row for row in self._listed_rows(index, status, row_filters) if row > after)
-            page: list[tuple[int, Memory]] = []
+            page: list[tuple[Row, Memory]] = []
             while rows and len(page) < limit:
                 batch, rows = rows[: limit - len(page)], rows[limit - len(page) :]
                 memories = index.readable_memories(batch)
@@ -81,9 +82,9 @@ class MemoryListing(Facet):
                 page += zip(batch, memories, strict=False)
             return page
 
-    def _listed_rows(self, index: Index, status: ListedStatus | None, filters: RowFilter) -> Sequence[int]:
+    def _listed_rows(self, index: Index, status: ListedStatus | None, filters: RowFilter) -> Sequence[Row]:
         if status is None:
-            rows: Sequence[int] = index.current_rows(self._position(index))
+            rows: Sequence[Row] = index.current_rows(self._position(index))
         else:
             rows = self._read_overview(lambda overview: overview.rows(status).tolist())
         return filter_rows(filters, index, rows, self._position(index))

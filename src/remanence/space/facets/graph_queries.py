@@ -20,6 +20,7 @@ from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.index.memory_cache import retry_if_erased
+from remanence.index.numbers import Row
 from remanence.recall.show import RelationList
 from remanence.recall.validity.superseded import pairs_that_disagree
 from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory
@@ -311,7 +312,7 @@ class GraphQueries(Facet):
             graph = GraphAtTime(index, reader.full_snapshot)
             graph_node = graph.find(node)
             if graph_node.kind == "memory":
-                return reader.memory_history(index.catalog.memory_of(graph_node.number))
+                return reader.memory_history(index.catalog.memory_of(Row(graph_node.number)))
             return reader.entity_history(graph, graph_node)
 
     def memories(self, status: PageStatus = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:

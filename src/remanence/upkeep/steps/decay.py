@@ -21,6 +21,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.journal import MemoryUsage
 from remanence.index.memory_cache import RowErased
+from remanence.index.numbers import Row
 from remanence.ports import Progress
 from remanence.recall.validity.current import unexpired_current_mask
 from remanence.schema import MEMORY_KINDS, PROCEDURE, Hit, HitUsage, Memory, Snapshot, from_micros, micros
@@ -167,7 +168,7 @@ class ScoredMemory:
     """A current memory: the row and ledger position of its version, its usage, and its score now."""
 
     memory: Memory
-    row: int
+    row: Row
     position: int
     usage: MemoryUsage
     score: float
@@ -239,7 +240,7 @@ def row_scores(
 
 
 def _scored(
-    index: Index, rows: Sequence[int], now: datetime, settings: UpkeepSettings, progress: Progress | None
+    index: Index, rows: Sequence[Row], now: datetime, settings: UpkeepSettings, progress: Progress | None
 ) -> Iterator[ScoredMemory]:
     for chunk in batches(rows, _CHUNK, progress):
         with index.lock:  # briefly for each chunk, so that others can recall in between
