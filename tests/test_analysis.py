@@ -10,16 +10,7 @@ from case_tables import cases
 from remanence.remember.message_analysis import analyze_for_recall, analyze_message
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm allergic to peanuts.",
-        "My sister Carol lives in Porto.",
-        "Hi! I switched from VS Code to Neovim.",
-        "I love hiking in the mountains.",
-        "Next week I'm flying to Oslo.",
-    ],
-)
+@cases("analysis")
 def test_a_message_that_tells_something_is_saved(text: str) -> None:
     """With a kind and an importance, and the reason says of which kind it is."""
     found = analyze_message(text)
@@ -108,16 +99,7 @@ def test_what_is_asked_about_oneself_is_known_as_such() -> None:
     assert own.confidence > other.confidence
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Remember: I prefer TypeScript over JavaScript for all new projects",
-        "Don't forget the launch is on Friday.",
-        "Don't forget to buy milk",
-        "Please keep in mind that the API key rotates weekly.",
-        "Hi! Remember that my sister is allergic to nuts.",
-    ],
-)
+@cases("analysis")
 def test_who_asks_to_be_remembered_is(text: str) -> None:
     """Whatever it is about."""
     assert analyze_message(text).save

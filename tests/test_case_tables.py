@@ -47,5 +47,5 @@ def test_each_section_has_cases_and_is_used() -> None:
         source = file.read_text("utf-8")
         for name, found in read_tables(table).items():
             assert found.rows
-            is_test = re.search(rf'@cases\("{table.stem}"\)\n(?:.*\n)*?(?:async )?def {name}\(', source)
+            is_test = re.search(rf'@cases\("{table.stem}"\)\n(?:.*\n)*? *(?:async )?def {name}\(', source)
             assert is_test or f'"{name}"' in source, name

@@ -131,18 +131,7 @@ def test_whatever_is_claimed_stands_in_the_text(pieces: list[str]) -> None:
 # Names
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Ana HaddadさんはBerlinに住んでいます", {"Ana Haddad": "person", "Berlin": "place"}),
-        ("私はAlice Smithです。", {"Alice Smith": "person"}),
-        ("안녕하세요 저는 Ana Haddad입니다", {"Ana Haddad": "person"}),
-        ("ฉันชื่อAna Haddadครับ", {"Ana Haddad": "person"}),
-        ("теперь Аня в городе Berlin", {"Аня": "thing", "Berlin": "place"}),
-        ("Ana Łukasińska-Ñíguez came.", {"Ana Łukasińska-Ñíguez": "person"}),
-        ("The CO₂ sensor of Ana is an iPhone.", {"CO₂": "thing", "Ana": "person", "iPhone": "product"}),
-    ],
-)
+@cases("claims")
 def test_a_name_ends_where_the_script_changes(text: str, expected: dict[str, str]) -> None:
     """Scripts without capitals are often written without spaces: a sentence of them is no part of a name."""
     assert names(text) == expected
@@ -246,16 +235,7 @@ def test_what_many_have_several_of_is_not_single_valued(predicate: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["add", "remember"])
-@pytest.mark.parametrize(
-    ("old", "new", "subject", "predicate", "ended", "holds"),
-    [
-        ("Alice lives in Porto.", "Alice lives in Lisbon.", "Alice", "lives_in", "Porto", "Lisbon"),
-        ("I work at Google.", "I work at Stripe now.", "me", "works_at", "Google", "Stripe"),
-        ("My favourite colour is blue.", "My favourite colour is green.", "me", "favourite_colour", "blue", "green"),
-        ("Alice is 34 years old.", "Alice is 35 years old.", "Alice", "age", "34", "35"),
-        ("Alice reports to Bob.", "Alice reports to Carol.", "Alice", "reports_to", "Bob", "Carol"),
-    ],
-)
+@cases("claims")
 def test_a_later_value_closes_the_earlier_one(
     space: Space, clock: FakeClock, verb: str, old: str, new: str, subject: str, predicate: str, ended: str, holds: str
 ) -> None:
@@ -280,18 +260,7 @@ def test_a_given_claim_closes_an_earlier_one(space: Space, clock: FakeClock) -> 
 
 
 @pytest.mark.parametrize("verb", ["add", "remember"])
-@pytest.mark.parametrize(
-    ("old", "new", "predicate"),
-    [
-        ("Alice works at Google.", "Alice left Google.", "works_at"),
-        ("Alice works at Google.", "Alice left Google to join Stripe.", "works_at"),
-        ("Alice lives in Porto.", "Alice moved from Porto to Lisbon.", "lives_in"),
-        ("Alice lives in Porto.", "Alice moved to Lisbon.", "lives_in"),
-        ("Alice studies at MIT.", "Alice graduated from MIT.", "studies_at"),
-        ("Alice is dating Bob.", "Alice broke up with Bob.", "dating"),
-        ("Bob is dating Alice.", "Alice broke up with Bob.", "dating"),
-    ],
-)
+@cases("claims")
 def test_an_event_ends_the_state_before_it(
     space: Space, clock: FakeClock, verb: str, old: str, new: str, predicate: str
 ) -> None:
@@ -310,35 +279,7 @@ def test_an_event_in_one_batch_ends_what_stands_before_it(space: Space) -> None:
 
 
 @pytest.mark.parametrize("verb", ["add", "remember"])
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Alice prefers small PRs.", "Alice prefers spaces."),
-        ("I prefer small PRs.", "I prefer spaces over tabs."),
-        ("The staging URL is https://staging.acme.io.", "The database moved from MySQL to PostgreSQL."),
-        ("The staging URL of Atlas is staging.acme.io.", "The database of Atlas is PostgreSQL."),
-        ("I live in Porto.", "I moved from Notion to Obsidian."),
-        ("I work at Bosch.", "I left Bosch at 5 pm."),
-        ("I work at Bosch.", "I joined Slack."),
-        ("I work at Bosch.", "I also work at Stanford."),
-        ("I work at Bosch.", "I worked at Siemens."),
-        ("I work at Bosch.", "Alice left Bosch."),
-        ("Alice lives in Porto.", "Bob lives in Lisbon."),
-        ("Alice lives in Porto.", "Alice Smith lives in Lisbon."),
-        ("Alice lives in Porto.", "Alice's sister lives in Lisbon."),
-        ("Alice lives in Porto.", "Alice visited Lisbon."),
-        ("Alice lives in Porto.", "Alice grew up in Lisbon."),
-        ("Alice lives in Porto.", "Does Alice live in Lisbon?"),
-        ("Alice lives in Porto.", "Alice is moving to Lisbon next year."),
-        ("Alice works at Nokia.", "Alice almost quit Nokia."),
-        ("Alice works at Nokia.", "Alice didn't quit Nokia."),
-        ("Alice likes tea.", "Alice likes coffee."),
-        ("Alice speaks French.", "Alice speaks German."),
-        ("Carol is Alice's sister.", "Dana is Alice's sister."),
-        ("The capital of France is Paris.", "The capital of Portugal is Lisbon."),
-        ("My favourite film is Ran.", "My favourite food is ramen."),
-    ],
-)
+@cases("claims")
 def test_an_unrelated_memory_is_left_alone(space: Space, clock: FakeClock, verb: str, old: str, new: str) -> None:
     """However alike the words are: other people, other predicates, several values, doubts."""
     assert not ended_by(space, clock, old, new, verb)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import remanence
+from case_tables import cases
 from model_replies import USER_FACTS
 from remanence.compat.mem0 import AsyncMemory, Memory
 from remanence.testing import HashingEmbedder
@@ -193,18 +194,7 @@ class TestChanges:
 
 
 class TestErrors:
-    @pytest.mark.parametrize(
-        ("config", "problem"),
-        [
-            ({"graph_store": {"provider": "neo4j", "config": {}}}, r"graph_store=.*space\.graph"),
-            ({"vector_store": {"provider": "chroma", "config": {}}}, "'chroma' cannot be used. Give 'remanence'"),
-            ({"llm": {"provider": "openai", "config": {"model": "gpt-5-mini"}}}, "'openai' with model='gpt-5-mini'"),
-            ({"embedder": {"provider": "openai", "config": {}}}, "'openai' with model=None"),
-            ({"reranker": {"provider": "cohere"}}, "reranker"),
-            ({"llm": "gpt"}, "is not of the form"),
-            ({"vectors": {}}, "no part 'vectors'"),
-        ],
-    )
+    @cases("compat_mem0")
     def test_what_cannot_be_had_is_named(self, config: dict[str, Any], problem: str) -> None:
         with pytest.raises(ValueError, match=problem):
             Memory.from_config(config)

@@ -124,30 +124,13 @@ def test_a_plain_statement_is_a_claim(text: str, expected: list[str]) -> None:
     assert claims(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Ana and Ben live in Porto.", ["Ana —lives_in→ Porto", "Ben —lives_in→ Porto"]),
-        ("Ana, Ben and Carol work at IBM.", ["Ben —works_at→ IBM", "Carol —works_at→ IBM"]),
-        ("Carol and I live in Porto.", ["Carol —lives_in→ Porto", "me —lives_in→ Porto"]),
-        ("I met Carol and Ben lives in Porto.", ["me —met→ Carol", "Ben —lives_in→ Porto"]),
-        ("Ana and Ben are my parents.", ["Ana —parent_of→ me", "Ben —parent_of→ me"]),
-    ],
-)
+@cases("extractors")
 def test_what_several_do_each_of_them_does(text: str, expected: list[str]) -> None:
     """But only those who are the subject of the verb."""
     assert claims(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("We live in Porto.", ["me —lives_in→ Porto"]),
-        ("We're from Porto.", ["me —is_from→ Porto"]),
-        ("Our daughter is called Eva.", ["Eva —daughter_of→ me"]),
-        ("Our Mutual Friend is a novel.", []),
-    ],
-)
+@cases("extractors")
 def test_what_we_do_i_do(text: str, expected: list[str]) -> None:
     """Whoever the others are; yet "we" is nobody's name."""
     assert claims(text) == expected
@@ -172,16 +155,7 @@ def test_an_encyclopaedia_is_read_whole(text: str, claim: str) -> None:
     assert claims(text) == [claim]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The best part of my day is coffee.",
-        "The owner of the house is nice.",
-        "Yesterday Alice was married to sadness.",
-        "Everything was created by accident.",
-        "Was Chanel founded by Coco Chanel?",
-    ],
-)
+@cases("extractors")
 def test_not_every_sentence_is_an_encyclopaedia(text: str) -> None:
     """Its subject and its object have to be written like names."""
     assert claims(text) == []

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
+from case_tables import cases
 from model_replies import USER_FACTS
 from remanence import InvalidInput, Receipt, Space, View
 from remanence.index.versions.fields import check_filter, filter_mask, value_at
@@ -31,38 +32,7 @@ def rivers(space: Space) -> Space:
     return space
 
 
-@pytest.mark.parametrize(
-    ("meta", "names"),
-    [
-        ({"lang": "pt"}, "Douro"),
-        ({"lang": {"$eq": "pt"}}, "Douro"),
-        ({"lang": {"$ne": "pt"}}, "Ebro Elbe Nile"),
-        ({"lang": {"$in": ["pt", "es"]}}, "Douro Ebro"),
-        ({"lang": {"$nin": ["pt", "es"]}}, "Elbe Nile"),
-        ({"page": {"$gt": 1}}, "Ebro Elbe"),
-        ({"page": {"$gte": 2, "$lt": 3.5}}, "Ebro"),
-        ({"page": {"$lte": 2}}, "Douro Ebro"),
-        ({"page": 2.0}, "Ebro"),
-        ({"page": {"$gt": "1"}}, ""),
-        ({"lang": {"$lt": "e"}}, "Elbe"),
-        ({"checked": True}, "Elbe"),
-        ({"checked": 1}, ""),
-        ({"page": True}, ""),
-        ({"lang": None}, "Nile"),
-        ({"lang": {"$exists": False}}, "Nile"),
-        ({"author.name": "Ana"}, "Douro"),
-        ({"author": {"name": "Ana"}}, "Douro"),
-        ({"author.name": {"$exists": True}}, "Douro"),
-        ({"topics": {"$contains": "maps"}}, "Ebro"),
-        ({"lang": {"$contains": "e"}}, "Ebro Elbe"),
-        ({"topics": ["water", "maps"]}, "Ebro"),
-        ({"lang": "es", "page": 1}, ""),
-        ({"$or": [{"lang": "es"}, {"page": 1}]}, "Douro Ebro"),
-        ({"$and": [{"page": {"$gt": 1}}, {"$not": {"lang": "es"}}]}, "Elbe"),
-        ({"nobody": "has this"}, ""),
-        ({}, "Douro Ebro Elbe Nile"),
-    ],
-)
+@cases("filters")
 def test_metadata_are_matched(rivers: Space, meta: dict[str, Any], names: str) -> None:
     """By equality, comparison, membership and their combinations; a missing field is null."""
     expected = {f"The river {name} is long." for name in names.split()}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
+from case_tables import cases
 from remanence import Hit, InvalidInput, Memory, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget
 from remanence.models.message_words import need_of_memory
@@ -372,16 +373,7 @@ def test_who_asks_for_everything_gets_the_profile(life: Space) -> None:
     assert len(life.for_prompt("What do you know about my van?").hits) <= 2
 
 
-@pytest.mark.parametrize(
-    ("message", "days"),
-    [
-        ("What did I do in May?", ["2026-05-05", "2026-05-17"]),
-        ("so what happened in April", ["2026-04-15"]),
-        ("Anything planned for December?", ["2026-09-14"]),
-        ("What do I have coming up in December, again?", ["2026-09-14"]),
-        ("Remind me what I told you in September.", ["2026-09-14"]),
-    ],
-)
+@cases("for_prompt")
 def test_who_asks_for_a_time_gets_all_of_it(life: Space, message: str, days: list[str]) -> None:
     """In its order: what was told then, and what is about it."""
     found = life.for_prompt(message, limit=1)

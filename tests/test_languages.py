@@ -63,15 +63,7 @@ def test_short_texts_tell_their_language() -> None:
     assert {language_of(text) for language, text in texts if language == "en"} == {"en"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "ok", "im so tired", "Los Angeles", "Vincent van Gogh", "Maria de la Cruz", "Die Hard", "Kim and Ben"),
-        *("the café in São Paulo", "Netflix password", "We visited the Musée d'Orsay and the Louvre.", "Take care!"),
-        *("Hun Sen is a citizen of Cambodia.", "NAS Norfolk - 1 January 1941", "du jour", "12345", "🦀 🦀", "lol ya"),
-        *("My son said 'guten Tag' to her.", "Jane ordered pad thai and a crème brûlée for dessert."),
-    ],
-)
+@cases("languages")
 def test_in_doubt_a_text_is_english(text: str) -> None:
     """So that names, loans and slips change nothing for texts in English."""
     assert language_of(text) == "en"

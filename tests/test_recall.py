@@ -252,15 +252,7 @@ def test_a_name_is_found_in_part_and_in_small_letters(space: Space, question: st
     assert ("about Robert Jones" in space.recall(question).explain()) == ("robert" in question)
 
 
-@pytest.mark.parametrize(
-    ("name", "question"),
-    [
-        ("billing-api", "what does billing-api do?"),
-        ("acme.io", "who owns acme.io"),
-        ("Jean-Luc Picard", "what does jean-luc picard drink"),
-        ("alpha-one", "What about alpha one?"),
-    ],
-)
+@cases("recall")
 def test_a_name_with_other_signs_than_letters_is_found(space: Space, name: str, question: str) -> None:
     """Whether it was there before the first question or came later."""
     space.recall("Who is there?")

@@ -67,15 +67,7 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
         yield opened
 
 
-@pytest.mark.parametrize(
-    ("question", "right"),
-    [
-        ("Is there anything I shouldn't cook for him?", "Tom can't stand shellfish."),
-        ("Which seat do I have to reserve for him?", "Tom gets sick without a window seat."),
-        ("Which number do I dial to get him?", "Tom can be reached at 555 0177."),
-        ("What's my own number, in case he asks?", "My phone number is 555 0101."),
-    ],
-)
+@cases("referents")
 def test_the_person_is_meant_although_i_is_in_the_question(space: Space, question: str, right: str) -> None:
     """In recall and in prompts."""
     turns = [{"role": "user", "content": "Tom is visiting."}, {"role": "assistant", "content": "How nice!"}]

@@ -150,16 +150,7 @@ def test_without_a_model_a_job_returns_the_turns(clock: FakeClock) -> None:
         assert space.count() == 2
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I hate olives.", "I eat olives by the bowl now."),
-        ("I'm vegetarian.", "I'm vegan now."),
-        ("I owe Saskia 300 euros.", "paid Saskia back. all of it."),
-        ("I smoke about ten a day.", "I quit smoking last week."),
-        ("My sister is pregnant.", "My niece Fia was born."),
-    ],
-)
+@cases("remember")
 def test_without_a_model_other_words_end_nothing(space: Space, clock: FakeClock, old: str, new: str) -> None:
     """Only a claim of the grammar ends one; which statement is later is seen at reading time."""
     space.remember([{"role": "user", "content": old}])
@@ -995,66 +986,23 @@ def test_names_are_joined_now_and_in_the_background(clock: FakeClock, wait: bool
     assert katie == katherine
 
 
-@pytest.mark.parametrize(
-    ("texts", "same"),
-    [
-        (["Katherine Holm, whom everyone calls Katie, runs the desk.", "Ask Katie."], ("Katie", "Katherine Holm")),
-        (["Prof. Ingrid Solheim is chairing.", "Solheim wants the slides."], ("Solheim", "Prof. Ingrid Solheim")),
-        (["Elizabeth Nwosu won!", "Liz Nwosu is head of sales."], ("Liz Nwosu", "Elizabeth Nwosu")),
-        (["Our neighbour is Giuseppe Riva. He says call me Beppe."], ("Beppe", "Giuseppe Riva")),
-        (["Dr. Okafor saw the scan.", "Chidi Okafor is the radiologist."], ("Dr. Okafor", "Chidi Okafor")),
-        (["Peter Lang and Petra Lang are twins.", "Petra is the loud one."], ("Petra", "Petra Lang")),
-        (["JP is what we call Jean-Pierre Morel at home."], ("JP", "Jean-Pierre Morel")),
-        (["My brother's name is Maximilian but he's been Mäxle since he was two."], ("Mäxle", "Maximilian")),
-        (["My sister Ana is a nurse.", "Ana called."], ("my sister Ana", "Ana")),
-        (["Chidi Okafor is here.", "Ask c.okafor@clinic.org about it."], ("c.okafor@clinic.org", "Chidi Okafor")),
-        (["Robert Jones signed the lease.", "Bob said the keys are ready."], ("Bob", "Robert Jones")),
-        (["My wife Josephine is a judge.", "Jo has a hearing."], ("Jo", "Josephine")),
-        (["Siddharth Rao plays tabla.", "Sid is on tour."], ("Sid", "Siddharth Rao")),
-        (["Met J. Alvarez today.", "Julia Alvarez sent the minutes."], ("J. Alvarez", "Julia Alvarez")),
-        (["Maria Costa is the vet.", "Maria Teresa Costa signed it."], ("Maria Costa", "Maria Teresa Costa")),
-        (["Our CTO, Ingeborg Dahl, answers to Inge."], ("Inge", "Ingeborg Dahl")),
-        (["Sunniva Berg used to be Sunniva Lie."], ("Sunniva Lie", "Sunniva Berg")),
-        (["My mum is called Gudrun.", "Mum sent a parcel."], ("Mum", "Gudrun")),
-        (["My grandmother Ilse turned ninety.", "Granny wants no party."], ("Granny", "Ilse")),
-        (["The Free University of Brussels (VUB) wrote."], ("VUB", "Free University of Brussels")),
-    ],
-)
-def test_names_of_one_person_are_joined(texts: list[str], same: tuple[str, str]) -> None:
+@cases("remember")
+def test_names_of_one_person_are_joined(told: list[str], one: str, other: str) -> None:
     """What is told about a name makes it a name of that entity; it can be undone."""
     with remanence.open(None, reader=None) as space:
-        for text in texts:
+        for text in told:
             space.remember(text)
-        first, second = (space.entities.resolve(name) for name in same)
+        first, second = space.entities.resolve(one), space.entities.resolve(other)
     assert first is not None
     assert second is not None
     assert first.id == second.id
 
 
-@pytest.mark.parametrize(
-    ("texts", "different"),
-    [
-        (["My sister Ana is here.", "Anna Weber sent the forms."], ("Ana", "Anna Weber")),
-        (["I met Jordan Pike.", "Jordan Blake is my landlord."], ("Jordan Pike", "Jordan Blake")),
-        (["Washington was freezing.", "Denise Washington is my doctor."], ("Washington", "Denise Washington")),
-        (["Mrs. Weber rang.", "Tom Weber is my plumber."], ("Mrs. Weber", "Tom Weber")),
-        (["Our cat is called Winston.", "Winston Adeleke rang."], ("Winston", "Winston Adeleke")),
-        (["Hannah Brandt is my boss.", "Hannah, my cousin, called."], ("Hannah", "Hannah Brandt")),
-        (["My daughter Mia and her friend Mia S. are here."], ("my daughter Mia", "Mia S.")),
-        (["Thomas Beck rang.", "My brother Tom is here.", "Tom forgot his keys."], ("Tom", "Thomas Beck")),
-        (["William Carter called.", "William Doyle too.", "Bill was in."], ("Bill", "William Carter")),
-        (["Samantha Reed rang.", "I met a guy called Sam.", "Sam paid."], ("Sam", "Samantha Reed")),
-        (["Dr. Okafor will operate.", "Ngozi Okafor is his daughter."], ("Dr. Okafor", "Ngozi Okafor")),
-        (["Dr. Shah fixed my tooth.", "Priya Shah is my neighbour."], ("Dr. Shah", "Priya Shah")),
-        (["Daniela is known as the loud one, Daniel is not."], ("Daniel", "Daniela")),
-        (["Her mum is called Gudrun.", "Mum called."], ("Mum", "Gudrun")),
-        (["Maggie Lund and Margaret Lund sing together.", "Maggie Lund sings alto."], ("Maggie Lund", "Margaret Lund")),
-    ],
-)
-def test_names_of_two_are_not_joined(texts: list[str], different: tuple[str, str]) -> None:
+@cases("remember")
+def test_names_of_two_are_not_joined(told: list[str], one: str, other: str) -> None:
     """A shared word is not evidence."""
     with remanence.open(None, reader=None) as space:
-        for text in texts:
+        for text in told:
             space.remember(text)
-        first, second = (space.entities.resolve(name) for name in different)
+        first, second = space.entities.resolve(one), space.entities.resolve(other)
     assert first is None or second is None or first.id != second.id

@@ -230,15 +230,7 @@ def test_many_threads_read_the_same() -> None:
     assert len(set(answers)) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "window"),
-    [
-        ("10.01.2024", "2024-01-10"),
-        ("on 9.6.23", "2023-06-09"),
-        ("10.31.1974", "1974-10-31"),
-        ("10/01/2024", "2024-10-01"),
-    ],
-)
+@cases("temporal")
 def test_dots_put_the_day_first_and_strokes_the_month(text: str, window: str) -> None:
     """As those who write them do; where only the other order is a date, it is that."""
     assert read(text) == window
@@ -322,16 +314,7 @@ def test_months_as_they_are_said_with_in(text: str, month: int) -> None:
     assert stated(text) == f"2023-{month:02}-01 to {2023 + month // 12}-{month % 12 + 1:02}-01"
 
 
-@pytest.mark.parametrize(
-    ("question", "window"),
-    [
-        ("Gdzie byłem w zeszłym tygodniu?", "2026-03-02 to 2026-03-09"),
-        ("Var var jag förra veckan?", "2026-03-02 to 2026-03-09"),
-        ("我昨天吃了什么？", "2026-03-10"),
-        ("Де я був минулого тижня?", "2026-03-02 to 2026-03-09"),
-        ("Kde jsem byl v květnu 2024?", "2024-05-01 to 2024-06-01"),
-    ],
-)
+@cases("temporal")
 def test_questions_in_other_languages_name_times_too(question: str, window: str) -> None:
     assert [str(found.window) for found in find_times(question, STATED)] == [window]
 
@@ -347,15 +330,7 @@ def test_every_language_of_dateparser_can_be_read() -> None:
         list(_find("3 maja 2024, yesterday, 明天 12. 5. 2020", language))
 
 
-@pytest.mark.parametrize(
-    ("text", "window"),
-    [
-        ("We moved on 03/04/2025.", "2025-03-04"),
-        ("Wir sind am 03/04/2025 umgezogen.", "2025-04-03"),
-        ("Nos mudamos el 03/04/2025 a una casa nueva.", "2025-04-03"),
-        ("It went from 25/12/2024, then 03/04/2025.", "2024-12-25, 2025-04-03"),
-    ],
-)
+@cases("temporal")
 def test_the_language_and_the_other_dates_of_a_text_tell_which_number_is_the_day(text: str, window: str) -> None:
     assert stated(text) == window
 
@@ -409,15 +384,7 @@ def test_the_time_of_a_statement_is_read_with_its_tense_and_the_day_of_telling(
     assert str(parse_stated_window(when, statement, datetime(2026, 3, 20, tzinfo=UTC))) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("In May I am in Rome, 9 to 16 May.", ["2026-05-09 to 2026-05-17"]),
-        ("We met on 3 June 2019, in summer 2019.", ["2019-06-03"]),
-        ("In 2019 we met in June.", ["2019-06-01 to 2019-07-01"]),
-        ("I left in 2014 and we met in May 2014.", ["2014-01-01 to 2015-01-01", "2014-05-01 to 2014-06-01"]),
-    ],
-)
+@cases("temporal")
 def test_a_time_that_another_makes_precise_is_left_out(text: str, expected: list[str]) -> None:
     """What is said of two things has two times."""
     assert [str(found.window) for found in find_stated_times(text, datetime(2026, 3, 20, tzinfo=UTC))] == expected

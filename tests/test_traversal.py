@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from case_tables import cases
 from remanence import InvalidInput, Memory, NotFound, Relation, Space, Window
 from remanence.events import Related
 from remanence.graph import traversal
@@ -686,23 +687,7 @@ def test_a_join_is_what_comparing_day_by_day_gives(left: list[Any], right: list[
 # What cannot be asked
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"depth": 0}, "depth=0"),
-        ({"depth": 99}, "from 1 to 8"),
-        ({"depth": "3"}, "depth='3'"),
-        ({"depth": True}, "depth=True"),
-        ({"limit": 0}, "limit=0"),
-        ({"limit": 2.5}, "limit=2.5"),
-        ({"direction": "up"}, "direction='up'"),
-        ({"relations": ["a->b"]}, "'a->b' contains '>'"),
-        ({"relations": [7]}, "relations=7"),
-        ({"relations": 7}, "relations=7"),
-        ({"relations": []}, "relations is empty"),
-        ({"at": "the day of the frog"}, "at='the day of the frog'"),
-    ],
-)
+@cases("traversal")
 def test_a_walk_that_makes_no_sense_is_refused(space: Space, options: dict[str, Any], message: str) -> None:
     """The complaint shows the value, and what would do."""
     space.entities.register("Alice")

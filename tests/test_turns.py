@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import remanence
+from case_tables import cases
 from remanence import Memory, Recall, Space
 from remanence.recall.question import parse_question
 from remanence.testing import FakeClock, HashingEmbedder
@@ -218,15 +219,7 @@ class TestWhoSpeaks:
 
         assert "named in the question" not in space.recall("will there be a mark on the bread?").explain()
 
-    @pytest.mark.parametrize(
-        ("speakers", "meant"),
-        [
-            (["Ann Lee", "Bob"], "Ann Lee"),
-            (["Ann Lee", "Ann"], "Ann"),
-            (["Ann Lee", "Ann Smith"], None),
-            (["Annabel Lee", "Bob"], None),
-        ],
-    )
+    @cases("turns")
     def test_a_first_name_of_two_means_neither(
         self, space: Space, chat: Chat, speakers: list[str], meant: str | None
     ) -> None:
@@ -346,15 +339,7 @@ class TestWhatTheAssistantSaid:
 
         assert "said by me" in space.recall("Did you say I am allergic to nuts?").explain()
 
-    @pytest.mark.parametrize(
-        ("question", "kept"),
-        [
-            ("What was it I wanted to check with the doctor?", "check"),
-            ("When did I say I would like to ask Bob out?", "ask"),
-            ("I'd like to confirm which street the doctor is in.", "street"),
-            ("What was our last conversation about?", "conversation"),
-        ],
-    )
+    @cases("turns")
     def test_what_may_be_the_matter_itself_is_kept(self, question: str, kept: str) -> None:
         """An aside begins a sentence, and leaves something to ask for."""
         words = parse_question(question, datetime(2026, 5, 1, tzinfo=timezone.utc)).search_text

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remanence
+from case_tables import cases
 from examples import examples
 from remanence import InvalidInput
 from remanence.testing import FakeClock
@@ -75,22 +76,7 @@ class TestClusters:
         assert max(sizes) == 12
         assert sum(sizes) == len({memory for cluster in found for memory in cluster.memory_ids})
 
-    @pytest.mark.parametrize(
-        ("one", "other", "why"),
-        [
-            ({"text": "Alice likes the tea."}, {"text": "Alice never likes the tea."}, "negated"),
-            ({"text": "Dial 4711 for the door."}, {"text": "Dial 4712 for the door."}, "numbers"),
-            ({"text": "The printer is on floor two."}, {"text": "The printer is on floor three."}, "'two'"),
-            ({"text": "The report for March is done."}, {"text": "The report for April is done."}, "'march'"),
-            ({"text": "We had dinner.", "valid_from": "2026-01-01"},
-             {"text": "We had a dinner.", "valid_from": "2026-02-01"}, "different times"),
-            ({"text": "I like the tea.", "observed_by": "Bob"},
-             {"text": "I like tea.", "observed_by": "Ann"}, "different people"),
-            ({"text": "The door is open.", "key": "door"}, {"text": "A door is open."}, "key"),
-            ({"text": "Alice works at Acme and lives in Porto."},
-             {"text": "Alice works at Acme and lives in Porta."}, "disagree"),
-        ],
-    )  # fmt: skip
+    @cases("upkeep_merging")
     def test_what_differs_in_what_matters_is_for_a_person(
         self, space: remanence.Space, one: dict[str, str], other: dict[str, str], why: str
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,9 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_models import Actor
 
+from chat_session_contract import ChatSessionContract
 from langchain_remanence import RemanenceChatMessageHistory, RemanenceStore, forget_user
-from remanence import InvalidInput, NotFound, Space
+from remanence import InvalidInput, Space
 from remanence.space.facets.audit_facet import AuditView
 from remanence.testing import FakeClock
 from warm_process import WarmProcess
@@ -323,62 +324,34 @@ async def test_the_async_verbs_do_the_same(chat: RemanenceChatMessageHistory) ->
     assert await chat.aget_messages() == []
 
 
-def test_sessions_are_listed_renamed_and_deleted(space: Space, clock: FakeClock) -> None:
-    """Under the new name it goes on as before; views of the past know the old one."""
-    chat, other = RemanenceChatMessageHistory(space, "monday"), RemanenceChatMessageHistory(space, "other")
-    chat.add_messages(EVERY_KIND)
-    clock.advance(hours=1)
-    other.add_user_message("Elsewhere.")
-    before = chat.messages
-    earlier = clock.now()
-    clock.advance(hours=1)
+class TestSessions(ChatSessionContract):
+    every_kind = EVERY_KIND
+    said = HumanMessage
 
+    def adapter(self, space: Space, **options: Any) -> RemanenceChatMessageHistory:
+        return RemanenceChatMessageHistory(space, "monday", **options)
+
+    def add(self, adapter: RemanenceChatMessageHistory, session: str, *messages: BaseMessage) -> None:
+        RemanenceChatMessageHistory(adapter.space, session, ttl=adapter.ttl).add_messages(messages)
+
+    def messages(self, adapter: RemanenceChatMessageHistory, session: str) -> list[BaseMessage]:
+        return RemanenceChatMessageHistory(adapter.space, session).messages
+
+    def earlier_messages(self, space: Space, session: str, moment: datetime) -> list[BaseMessage]:
+        return RemanenceChatMessageHistory(space.as_of(moment), session).messages
+
+
+def test_a_history_goes_on_under_its_new_name(space: Space, chat: RemanenceChatMessageHistory) -> None:
+    """What was said before has the new one as its source, and is erased with it."""
+    chat.add_user_message("What is the weather in Porto?")
     chat.rename_session("monday", "holiday")
-    assert (chat.session_id, chat.messages) == ("holiday", before)
-    assert [(each.name, each.message_count) for each in chat.sessions()] == [("holiday", len(EVERY_KIND)), ("other", 1)]
-    assert RemanenceChatMessageHistory(space, "monday").messages == []
-    assert len(RemanenceChatMessageHistory(space.as_of(earlier), "monday").messages) == len(EVERY_KIND)
-    assert {hit.memory.source for hit in space.recall("weather in Porto")} == {"holiday"}
     chat.add_user_message("And then?")
-    assert chat.messages[-1].text == "And then?"
-    with pytest.raises(InvalidInput, match="already"):
-        chat.rename_session("holiday", "other")
-    with pytest.raises(NotFound, match="sessions"):
-        chat.rename_session("monday", "new")
 
-    assert other.delete_session("other") == 1
-    assert [each.name for each in chat.sessions()] == ["holiday"]
-    assert len(chat.erase_session("holiday")) == len(EVERY_KIND) + 1
-    assert chat.messages == []
-    assert len(chat.erase_session("other")) == 1, "what was deleted is erased too"
+    assert chat.session_id == "holiday"
+    assert [message.text for message in chat.messages] == ["What is the weather in Porto?", "And then?"]
+    assert {memory.source for memory in space.memories()} == {"holiday"}
+    chat.erase_session("holiday")
     assert list(space.memories("forgotten")) == []
-
-
-@pytest.mark.not_remote
-def test_a_session_is_erased_some_time_after_its_last_message(space: Space, clock: FakeClock) -> None:
-    """As a whole; sooner or later it is out of every answer, and of the ledger once anybody looks."""
-    chat = RemanenceChatMessageHistory(space, "monday", ttl=100)
-    chat.add_user_message("I am allergic to hazelnuts.")
-    clock.advance(seconds=60)
-    chat.add_ai_message("Noted.")
-    clock.advance(seconds=60)
-    assert [message.text for message in chat.messages] == ["I am allergic to hazelnuts.", "Noted."]
-    assert chat.sweep_ttl() == 0
-    clock.advance(seconds=40)
-    assert chat.sessions() == []
-    assert not space.recall("allergic to hazelnuts")
-    assert RemanenceChatMessageHistory(space, "other").sweep_ttl() == 1
-    assert chat.messages == []
-    assert all(entry.event is None or entry.kind == "erased" for entry in space._engine.ledger.read(space.name))
-    chat.add_user_message("Hello again.")
-    assert [message.text for message in chat.messages] == ["Hello again."]
-
-
-@pytest.mark.parametrize("ttl", [0, -1, True, "1h", float("nan"), 1e13, 1e300, timedelta(days=999_999_999)])
-def test_a_time_to_live_has_to_be_one(space: Space, ttl: Any) -> None:
-    """Refused at once, with an example."""
-    with pytest.raises(InvalidInput, match="ttl="):
-        RemanenceChatMessageHistory(space, "monday", ttl=ttl)
 
 
 def test_everything_of_one_user_is_erased(space: Space) -> None:

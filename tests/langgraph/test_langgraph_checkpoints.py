@@ -19,7 +19,7 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 import remanence
@@ -93,15 +93,7 @@ class World:
     def __init__(self, memory: Any, saver: BaseCheckpointSaver[Any], asks: bool = False) -> None:
         self.memory = memory
         self.asks = asks
-        graph = StateGraph(State)
-        graph.add_node("look", self.look)
-        graph.add_node("hear", self.hear)
-        graph.add_node("tell", self.tell)
-        graph.add_edge(START, "look")
-        graph.add_edge("look", "hear")
-        graph.add_edge("hear", "tell")
-        graph.add_edge("tell", END)
-        self.app: Any = graph.compile(checkpointer=saver)
+        self.app = compiled(saver, look=self.look, hear=self.hear, tell=self.tell)
 
     def look(self, state: State) -> State:
         return {"before": self.seen()}
@@ -137,6 +129,15 @@ class World:
         """The config of the checkpoint of a turn (1 is the first) that this node came after."""
         states = [s for s in self.app.get_state_history(of(thread)) if s.next == (following,)]
         return states[::-1][turn - 1].config
+
+
+def compiled(saver: BaseCheckpointSaver[Any] | None, **nodes: Any) -> Any:
+    """A graph of these nodes, one after the other."""
+    graph = StateGraph(State)
+    for before, (name, node) in zip((START, *nodes), nodes.items(), strict=False):
+        graph.add_node(name, node)
+        graph.add_edge(before, name)
+    return graph.compile(checkpointer=saver)
 
 
 def of(thread: str) -> dict[str, Any]:
@@ -268,12 +269,7 @@ def test_an_interrupt_that_is_answered_again_forgets_the_first_answer(
     def tell(state: State) -> State:
         return {"after": city(store)}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_node("tell", tell)
-    graph.add_edge(START, "hear")
-    graph.add_edge("hear", "tell")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear, tell=tell)
     app.invoke({"say": ""}, of("t"))
     asked = app.get_state(of("t")).config
 
@@ -301,10 +297,7 @@ def test_a_node_that_failed_and_is_tried_again_sees_what_it_wrote(
             raise ConnectionError("the line is dead")
         return {}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear)
     with pytest.raises(ConnectionError):
         app.invoke({"say": ""}, of("t"))
     app.invoke(None, of("t"))
@@ -446,17 +439,8 @@ def test_a_subgraph_is_one_step_of_the_outer_graph(space: remanence.Space, saver
     def tell(state: State) -> State:
         return {"after": city(store)}
 
-    inner = StateGraph(State)
-    inner.add_node("hear", hear)
-    inner.add_node("tell", tell)
-    inner.add_edge(START, "hear")
-    inner.add_edge("hear", "tell")
-    outer = StateGraph(State)
-    outer.add_node("look", lambda state: {"before": city(store)})
-    outer.add_node("inner", inner.compile())
-    outer.add_edge(START, "look")
-    outer.add_edge("look", "inner")
-    app: Any = outer.compile(checkpointer=saver)
+    inner = compiled(None, hear=hear, tell=tell)
+    app = compiled(saver, look=lambda state: {"before": city(store)}, inner=inner)
     app.invoke({"say": "Porto"}, of("t"))
     out = app.invoke({"say": "Lisbon"}, of("t"))
     assert (out["before"], out["after"]) == ("Porto", "Lisbon")
@@ -478,10 +462,7 @@ async def test_async_nodes_are_followed_as_well(space: remanence.Space) -> None:
         await store.aput(FACTS, "city", {"text": state["say"]})
         return {"before": before.value["text"] if before else None}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear)
     await app.ainvoke({"say": "Porto"}, of("t"))
     first = (await app.aget_state(of("t"))).config
     await app.ainvoke({"say": "Lisbon"}, of("t"))
@@ -502,10 +483,7 @@ async def test_many_threads_at_once_keep_their_branches_apart(space: remanence.S
         await store.aput((name,), "city", {"text": state["say"]})
         return {"before": before.value["text"] if before else None}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear)
 
     async def life(name: str) -> list[str | None]:
         await app.ainvoke({"say": f"{name}:1"}, of(name))
@@ -524,10 +502,7 @@ def test_work_in_the_background_stays_where_it_was_begun(
     """`here()` holds on to the place when the node is long over."""
     view = CheckpointView(space, saver)
     held: list[CheckpointView] = []
-    graph = StateGraph(State)
-    graph.add_node("hear", lambda state: held.append(view.pin()))
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=lambda state: held.append(view.pin()))
     app.invoke({"say": ""}, of("t"))
     before = next(s.config for s in app.get_state_history(of("t")) if s.next == ("hear",))
     worker = threading.Thread(target=lambda: held[0].add("Alice lives in Porto."))
@@ -553,10 +528,7 @@ def test_a_view_gives_memories_back_as_they_were_handed_in(
         given.extend(view.add_many([{"text": "Alice has a cat.", "key": "cat"}]))
         return {"after": str([(hit.memory.key, hit.memory.text) for hit in view.recall("tea")])}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear)
     app.invoke({"say": ""}, of("t"))
     again = app.invoke({"say": ""}, of("t"))["after"]
 
@@ -588,10 +560,7 @@ def test_each_way_of_writing_stays_in_its_branch(space: remanence.Space, saver: 
         view.add_turns([{"content": f"Three teas in {city}.", "speaker": "Alice"}])
         return {"after": " ".join(sorted(hit.memory.text for hit in view.recall("tea")))}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear)
     app.invoke({"say": "Porto"}, of("t"))
     first = next(s.config for s in app.get_state_history(of("t")) if s.next == ("hear",))
     forked = app.update_state(first, {"say": "Lisbon"}, as_node="__start__")
@@ -611,10 +580,7 @@ def test_a_turn_without_a_key_is_kept_once_a_step_and_a_speaker(
             view.add_turns([{"content": "Good morning.", "speaker": speaker}])
         return {}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear)
     for _ in range(2):
         app.invoke({"say": ""}, of("t"))
 
@@ -626,10 +592,7 @@ def test_a_memory_that_has_expired_since_is_known_to_a_rewound_run(saver: BaseCh
     clock = FakeClock(datetime.now(timezone.utc))
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
         view = CheckpointView(space, saver)
-        graph = StateGraph(State)
-        graph.add_node("tell", lambda state: {"after": str(view.recall("tea"))})
-        graph.add_edge(START, "tell")
-        app: Any = graph.compile(checkpointer=saver)
+        app = compiled(saver, tell=lambda state: {"after": str(view.recall("tea"))})
         view.add("The tea is ready.", expires_at=clock.now() + timedelta(hours=1))
         assert "tea" in app.invoke({"say": ""}, of("t"))["after"]
         early = next(s.config for s in app.get_state_history(of("t")) if s.next == ("tell",))
@@ -652,10 +615,7 @@ def test_renewing_an_item_by_reading_it_does_not_carry_it_into_another_branch(
             store.put(FACTS, "city", {"text": state["say"]}, ttl=10)
         return {"after": city(store)}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear)
     app.invoke({"say": ""}, of("t"))
     empty = app.get_state(of("t")).config
     app.invoke({"say": "Porto"}, of("t"))
@@ -678,10 +638,7 @@ def test_spaces_below_a_view_are_followed_and_kept_apart(
         view.child("users", state["say"]).add(f"I am {state['say']}.")
         return {"after": str([hit.memory.text for hit in view.child("users", "bob").recall("who am I")])}
 
-    graph = StateGraph(State)
-    graph.add_node("hear", hear)
-    graph.add_edge(START, "hear")
-    app: Any = graph.compile(checkpointer=saver)
+    app = compiled(saver, hear=hear)
 
     assert app.invoke({"say": "eve"}, of("t"))["after"] == "[]"
     first = app.get_state(of("t")).config

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 import remanence
+from chat_session_contract import ChatSessionContract
 from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore, RemanenceMemory
 from llamaindex.scripted import assistant, calling, texts, user
 from remanence.testing import FakeClock
@@ -343,62 +344,38 @@ async def test_the_past_can_be_read_in_an_event_loop(space: remanence.Space, clo
     assert texts(await (await store.aas_of("2026-05-04T12:00")).get_messages("monday")) == ["Good morning."]
 
 
-@pytest.mark.parametrize("store_class", [RemanenceChatStore, RemanenceAsyncChatStore])
-def test_sessions_are_listed_renamed_and_deleted(
-    store_class: type[RemanenceChatStore] | type[RemanenceAsyncChatStore], space: remanence.Space, clock: FakeClock
-) -> None:
-    """Under the new name it goes on as before; the past knows the old one; another store of the space sees the same."""
-    store, plain = store_class(space), RemanenceChatStore(space)
-    plain.set_messages("monday", MESSAGES)
-    clock.advance(hours=1)
-    plain.set_messages("other", [user("Elsewhere.")])
-    earlier = clock.now()
-    clock.advance(hours=1)
+class TestSessions(ChatSessionContract):
+    every_kind = MESSAGES
+    entries_of_a_session = 1
+    make: type[Any] = RemanenceChatStore
 
-    store.rename_session("monday", "holiday")
-    assert plain.get_messages("holiday") == MESSAGES
-    assert plain.get_messages("monday") == []
-    assert [(each.name, each.message_count) for each in store.sessions()] == [("holiday", len(MESSAGES)), ("other", 1)]
-    assert RemanenceChatStore(space).as_of(earlier).get_messages("monday") == MESSAGES
-    plain.add_message("holiday", user("And then?"))
-    assert texts(plain.get_messages("holiday"))[-1] == "And then?"
-    with pytest.raises(remanence.InvalidInput, match="already"):
-        store.rename_session("holiday", "other")
-    with pytest.raises(remanence.NotFound, match="sessions"):
-        store.rename_session("monday", "new")
+    def adapter(self, space: remanence.Space, **options: Any) -> Any:
+        return self.make(space, **options)
 
-    assert store.delete_session("other") == 1
-    assert [each.name for each in store.sessions()] == ["holiday"]
-    assert len(store.erase_session("holiday")) == len(MESSAGES) + 2
-    assert store.sessions() == []
-    assert len(asyncio.run(store.aerase_session("other"))) == 2, "what was deleted is erased too"
+    def add(self, adapter: Any, session: str, *messages: ChatMessage) -> None:
+        for message in messages:
+            RemanenceChatStore(adapter.space, ttl=adapter.ttl).add_message(session, message)
+
+    def messages(self, adapter: Any, session: str) -> list[ChatMessage]:
+        return RemanenceChatStore(adapter.space).get_messages(session)
+
+    def earlier_messages(self, space: remanence.Space, session: str, moment: datetime) -> list[ChatMessage]:
+        return RemanenceChatStore(space).as_of(moment).get_messages(session)
+
+    def said(self, words: str) -> ChatMessage:
+        return user(words)
 
 
-@pytest.mark.not_remote
-def test_a_session_is_erased_some_time_after_its_last_message(space: remanence.Space, clock: FakeClock) -> None:
-    """As a whole, and out of the ledger once anybody looks; it may begin anew."""
-    store = RemanenceChatStore(space, ttl=100)
-    store.add_message("monday", user("I am allergic to hazelnuts."))
-    clock.advance(seconds=60)
-    store.add_message("monday", assistant("Noted."))
-    clock.advance(seconds=60)
-    assert texts(store.get_messages("monday")) == ["I am allergic to hazelnuts.", "Noted."]
-    assert store.sweep_ttl() == 0
-    clock.advance(seconds=40)
-    assert store.get_keys() == []
-    assert not [hit for hit in space.recall("allergic to hazelnuts") if "hazelnuts" in hit.memory.text]
-    assert RemanenceChatStore(space).sweep_ttl() == 1
-    assert all(entry.event is None or entry.kind == "erased" for entry in space._engine.ledger.read(space.name))
-    assert store.get_messages("monday") == []
-    store.add_message("monday", user("Hello again."))
-    assert texts(store.get_messages("monday")) == ["Hello again."]
-    assert texts(RemanenceChatStore(space).get_messages("monday")) == ["Hello again."]
+class TestSessionsOfTheAsyncStore(TestSessions):
+    make = RemanenceAsyncChatStore
+
+    async def test_a_session_is_erased_without_blocking(self, space: remanence.Space) -> None:
+        store = RemanenceAsyncChatStore(space)
+        await store.add_message("monday", user("Hello."))
+        assert len(await store.aerase_session("monday")) == 2
 
 
-@pytest.mark.parametrize("ttl", [0, -1, True, "1h", float("nan"), 1e13, 1e300, timedelta(days=999_999_999)])
-@pytest.mark.parametrize("adapter", [RemanenceChatStore, RemanenceAsyncChatStore, RemanenceMemory])
-def test_a_time_to_live_is_checked_at_once(space: remanence.Space, adapter: Any, ttl: Any) -> None:
-    """Not with the first message, when the moment of its end is computed."""
+def test_a_memory_has_a_time_to_live_in_seconds(space: remanence.Space) -> None:
+    assert RemanenceMemory(space, ttl=timedelta(minutes=1)).ttl == 60
     with pytest.raises(ValueError, match=r"ttl=.*above 0, or it is more than 1,000 years"):
-        adapter(space, ttl=ttl)
-    assert adapter(space, ttl=timedelta(minutes=1)).ttl == 60
+        RemanenceMemory(space, ttl=0)
