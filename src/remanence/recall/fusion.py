@@ -262,9 +262,7 @@ def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
     span = ranking.scale.ceiling - ranking.floor
     if span <= 0:
         return np.zeros(len(raw))
-    scale: NDArray[np.float64] = (raw - ranking.floor) / span
-    np.minimum(scale, 1.0, out=scale)  # `clip` takes several times as long for the few scores of a ranking
-    np.maximum(scale, 0.0, out=scale)
+    scale: NDArray[np.float64] = np.clip((raw - ranking.floor) / span, 0.0, 1.0)
     return scale if ranking.exponent == 1.0 else scale**ranking.exponent
 
 
