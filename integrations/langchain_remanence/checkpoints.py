@@ -49,7 +49,7 @@ from langchain_remanence.item_table import (
     version_key,
 )
 from remanence import Hit, InvalidInput, NotFound
-from remanence.adapters import current_moment, in_thread, require_space
+from remanence.adapters import current_moment, for_prompt, in_thread, require_space
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -239,10 +239,13 @@ class CheckpointView:
             key = f"text:{_digest(fields.get('text'))}"
         return _with_stamp(fields, key, stamp, {"key": key})
 
+    for_prompt = for_prompt  # as `Space.for_prompt`, of what the checkpoint knows
+
     apin = in_thread(pin)
     aat_checkpoint = in_thread(at_checkpoint)
     arecall = in_thread(recall)
     arecent = in_thread(recent)
+    afor_prompt = in_thread(for_prompt)
     afind = in_thread(find)
     aadd = in_thread(add)
     aadd_many = in_thread(add_many)

@@ -1,9 +1,9 @@
 """Public helpers for the authors of framework adapters.
 
 An adapter imports the public names of `remanence` and this module, and nothing else of the package. It loads the names
-of a package when they are first used (`lazy_getattr`), recalls for a prompt (`recall_for_prompt`), stores turns and
-documents (`storable_text`, `document_row`), checks its arguments when it is made (`check_kinds`, `require_space` and
-others), and follows the ledger of a space (`ChangeFollower`).
+of a package when they are first used (`lazy_getattr`), recalls for a prompt (`for_prompt`, for own views), stores turns
+and documents (`storable_text`, `document_row`), checks its arguments when it is made (`check_kinds`,
+`require_space` and others), and follows the ledger of a space (`ChangeFollower`).
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from remanence.space.for_prompt import (
     Keep,
     PromptMemories,
     check_keep,
+    for_prompt,
     is_kept,
     prompt_budget,
     quoted_hits,
     recall_distinct,
 )
-from remanence.space.for_prompt import for_prompt as recall_for_prompt
 from remanence.space.protocols import is_space, is_view
 from remanence.text.framing import (
     TokenCounter,
@@ -94,6 +94,7 @@ __all__ = [
     "embed_texts",
     "estimate_tokens",
     "find_documents",
+    "for_prompt",
     "frame_or_reason",
     "in_thread",
     "is_frame",
@@ -110,7 +111,6 @@ __all__ = [
     "prompt_budget",
     "quoted_hits",
     "recall_distinct",
-    "recall_for_prompt",
     "recall_tool_options",
     "reinforce",
     "remember_text",

@@ -143,7 +143,7 @@ def json_type(kind: Any) -> Any:
         kinds = dict.fromkeys(json_type(part) for part in parts if part is not Window)
         if {float, str} <= kinds.keys():  # in an address a number is text
             number_first = dict.fromkeys([float, *kinds])
-            annotated = (Union[tuple(number_first)], Field(union_mode="left_to_right"))
+            annotated = (Union[tuple(number_first)], Field(union_mode="left_to_right"))  # noqa: UP007
             return Annotated[annotated]
         return Union[tuple(kinds)]  # noqa: UP007  -- of any number of types
     if origin is np.ndarray:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from remanence.errors import InvalidInput
 from remanence.index.engine.recall_options import RecentOptions
 from remanence.models.message_words import need_of_memory
+from remanence.recall.log_odds import log_odds
 from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.recall.referents import find_referent
-from remanence.recall.told import log_odds
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 from remanence.space.prompt_overview import recall_overview
 from remanence.text.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
