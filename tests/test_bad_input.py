@@ -313,9 +313,11 @@ def test_questions_that_are_no_text(lived_in: Space, query: Any, shown: str) -> 
 
 
 @pytest.mark.parametrize("query", ["", "  ", "\x00", "\ud800"])
-def test_a_question_of_nothing_lists_what_is_recent(lived_in: Space, query: str) -> None:
-    """As `recent` does."""
-    assert [hit.memory for hit in lived_in.recall(query)] == [hit.memory for hit in lived_in.recent()] != []
+def test_a_question_of_nothing_is_refused(lived_in: Space, query: str) -> None:
+    """The error names `recent`, which needs no question. A union says the same."""
+    refused(lambda space: space.recall(query), lived_in, "is blank", "recent()")
+    refused(lambda space: space.recall(query, tags="a", limit=3), lived_in, f"query={query!a}")
+    refused(lambda space: remanence.union(space).recall(query), lived_in, "is blank", "recent()")
 
 
 @pytest.mark.parametrize("query", ["the of and to", "?!…—", "🦊🦊", "a" * 100_000])
