@@ -332,7 +332,7 @@ class TestConsolidating:
 
 
 class TestWording:
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(30), deadline=None)
     @given(st.lists(st.text(alphabet="ab .!?\n'\"DrSt。", max_size=40), min_size=1, max_size=5))
     def test_no_sentence_is_lost(self, texts: list[str]) -> None:
         """Every sentence of every text is in the merged one, once."""

@@ -28,6 +28,7 @@ from remanence.adapters.chat_sessions import (
     storable_text,
     warn_of_long_texts,
 )
+from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, recall_tool_options
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability, true_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
@@ -59,8 +60,6 @@ from remanence.text.text import normalize_text, pluralize
 if TYPE_CHECKING:
     from logging import Logger
 
-    from remanence.adapters.recall_filters import RECALL_FILTERS as RECALL_FILTERS
-    from remanence.adapters.recall_filters import check_filters as check_filters
     from remanence.schema import Change, Hit, Memory
     from remanence.space.space import Space
     from remanence.space.view import View
@@ -112,6 +111,7 @@ __all__ = [
     "prompt_budget",
     "quoted_hits",
     "recall_distinct",
+    "recall_tool_options",
     "reinforce",
     "remember_text",
     "require_fact_extractor",
@@ -171,11 +171,6 @@ def lazy_getattr(
 
 
 # The filters of a recall load numpy and pydantic, so they are loaded when they are first asked for.
-__getattr__ = lazy_getattr(
-    __name__, dict.fromkeys(("RECALL_FILTERS", "check_filters"), ("recall_filters", "")), frameworks=()
-)
-
-
 @contextmanager
 def log_and_continue(log: Logger, action: str) -> Iterator[None]:
     """Log an exception as a warning and continue, so that an agent answers although its memory failed.
