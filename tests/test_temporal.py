@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -218,16 +218,8 @@ def test_dateparser_is_imported_only_when_needed() -> None:
 
 def test_many_threads_read_the_same() -> None:
     """The grammar keeps nothing between calls, and dateparser is asked by one at a time."""
-    answers: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: answers.append(read("23-Sep-2020") + read("last May"))) for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(answers) == 8
-    assert len(set(answers)) == 1
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda _: read("23-Sep-2020") + read("last May"), range(8)))) == 1
 
 
 @cases("temporal")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from enum import Enum
@@ -640,26 +640,17 @@ def test_a_store_is_there_after_a_restart(reopen: Callable[..., remanence.Space]
 @pytest.mark.slow
 def test_many_threads_lose_nothing(store: RemanenceStore) -> None:
     """Eight threads put, read and search at once; every item of each is there."""
-    failures: list[BaseException] = []
 
-    def life(name: str) -> None:
-        try:
-            for n in range(5):
-                store.put(("t", name), f"k{n}", {"text": f"note {n} of {name}"})
-                store.put(("t",), "shared", {"by": name})
-                assert store.get(("t", name), f"k{n}") is not None
-                assert len(store.search(("t", name), query="note", limit=50)) == n + 1
-        except BaseException as error:
-            failures.append(error)
-            raise
+    def life(number: int) -> None:
+        name = f"n{number}"
+        for n in range(5):
+            store.put(("t", name), f"k{n}", {"text": f"note {n} of {name}"})
+            store.put(("t",), "shared", {"by": name})
+            assert store.get(("t", name), f"k{n}") is not None
+            assert len(store.search(("t", name), query="note", limit=50)) == n + 1
 
-    threads = [threading.Thread(target=life, args=(f"n{number}",)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert failures == []
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(life, range(8)))
     assert len(store.search(("t",), limit=1_000)) == 8 * 5 + 1
 
 
@@ -779,10 +770,7 @@ def test_each_event_loop_has_its_own_batches(store: RemanenceStore) -> None:
     async def put(number: int) -> None:
         await asyncio.gather(*(store.aput(BOB, f"{number} {n}", {"n": n}) for n in range(20)))
 
-    threads = [threading.Thread(target=asyncio.run, args=(put(number),)) for number in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(asyncio.run, map(put, range(5))))
     asyncio.run(put(5))
     assert len(store.search(BOB, limit=1_000)) == 120
