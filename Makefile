@@ -3,17 +3,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# There are at least as many processes as cores (tests/conftest.py): a second thread of numpy in each would only wait.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+# There are at least as many processes as cores: a second thread of numpy in each would only wait.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+ALL_CORES := -n auto --dist worksteal
 
 # The tests start hundreds of processes. Without files of bytecode each of them compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# These tests mostly wait for processes that they start: `make test` runs them beside the others.
-WAITING_TESTS := tests/inspector tests/test_notebooks.py tests/test_shared_qdrant.py tests/test_cli.py \
-	tests/mcp_server/test_mcp_transports.py
+# The parts of the tests. Each is one process, which imports only what its tests need; as many run at once as there are
+# cores, and one more, as the first two often wait for processes that they start.
+BROWSER_TESTS := tests/inspector/ tests/test_notebooks.py
+PROCESS_TESTS := tests/mcp_server/ $(wildcard tests/test_cli*.py) $(patsubst %,tests/test_%.py,\
+	shared_qdrant postgres processes migration crash load parallel_extraction encryption)
+FRAMEWORK_TESTS := $(filter-out $(BROWSER_TESTS) $(PROCESS_TESTS) %__pycache__/,$(wildcard tests/*/)) \
+	tests/test_memory_files.py integrations
+CORE_TESTS := $(filter-out $(BROWSER_TESTS) $(PROCESS_TESTS) $(FRAMEWORK_TESTS),$(wildcard tests/test_*.py))
+JOBS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PARTS := browser-tests process-tests framework-tests core-tests-1 core-tests-2 core-tests-3
 
-.PHONY: help demo test checks waiting-tests other-tests tests quick coverage lint docs setup lock clean
+.PHONY: help demo test tests quick coverage lint docs setup lock clean $(PARTS)
 
 help:
 	@echo "make demo    a short story: memories asked, explained, looked back on, forgotten"
@@ -30,30 +38,36 @@ demo: $(READY)
 	@$(BIN)/remanence demo
 
 test: $(READY)
-	@$(MAKE) --no-print-directory -j2 checks other-tests
-
-checks:
-	@$(MAKE) --no-print-directory -j1 lint docs waiting-tests
-
-waiting-tests: $(READY)
-	@echo "== tests that wait for processes"
-	@$(PYTEST) -n 0 $(WAITING_TESTS)
-
-other-tests: $(READY)
-	@echo "== all other tests"
-	@$(PYTEST) $(addprefix --ignore=,$(WAITING_TESTS)) tests src integrations
+	@$(MAKE) --no-print-directory -k -j$(JOBS) $(PARTS) lint docs
 
 tests: $(READY)
-	@echo "== tests"
-	@$(PYTEST) tests src integrations
+	@$(MAKE) --no-print-directory -k -j$(JOBS) $(PARTS)
+
+browser-tests: $(READY)
+	@$(PYTEST) $(BROWSER_TESTS)
+
+process-tests: $(READY)
+	@$(PYTEST) $(PROCESS_TESTS)
+
+framework-tests: $(READY)
+	@$(PYTEST) $(FRAMEWORK_TESTS)
+
+core-tests-1: $(READY)
+	@$(PYTEST) $(filter $(wildcard tests/test_[a-h]*),$(CORE_TESTS))
+
+core-tests-2: $(READY)
+	@$(PYTEST) $(filter $(wildcard tests/test_[i-r]*),$(CORE_TESTS)) src
+
+core-tests-3: $(READY)
+	@$(PYTEST) $(filter $(wildcard tests/test_[s-z]*),$(CORE_TESTS))
 
 # Without the tests marked `slow` and the docstrings.
 quick: $(READY)
 	@$(BIN)/ruff check .
-	@$(PYTEST) -m "not slow" tests
+	@$(PYTEST) $(ALL_CORES) -m "not slow" tests
 
 coverage: $(READY)
-	@$(PYTEST) -p pytest_cov --cov --cov-report=term:skip-covered --cov-report=html tests src integrations
+	@$(PYTEST) $(ALL_CORES) -p pytest_cov --cov --cov-report=term:skip-covered --cov-report=html tests src integrations
 
 docs: $(READY)
 	@echo "== documentation"

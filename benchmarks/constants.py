@@ -17,13 +17,14 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
 
-from remanence.testing.datasets import find_datasets, read_dataset
+from remanence.testing.datasets import EvalQuestion, find_datasets, read_dataset
 from remanence.testing.recall_evaluation import RemanenceSystem, score_ranking
+from unseen import open_world, read_worlds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SETS = {
@@ -33,20 +34,35 @@ SETS = {
     "musique": ("musique_300", 100),
     "timeqa": ("timeqa_human", 100),
     "beam": ("beam_100k", 100),
+    "worlds": ("develop", 360),
 }
-"""The sets, the files they are made of, and how many questions of each are asked."""
+"""The sets, the files they are made of, and how many questions of each are asked. The worlds are those of `unseen.py`,
+of which the parts to develop on are asked, all of them."""
 CONSTANTS = {
     "index.graph.entity_graph": "SPEAKER_WEIGHT SUBJECT_WEIGHT SIMILAR_SUBJECT_WEIGHT WRITER_WEIGHT NEXT_TURN_WEIGHT "
     "PREVIOUS_TURN_WEIGHT SAME_SESSION_WEIGHT SAME_DOCUMENT_WEIGHT QUESTION_PENALTY PARTIAL_SHARE _FAN_OUT "
     "_MIN_SPECIFICITY _MIN_SIMILARITY _MAX_SIMILAR_NAMES",
     "index.graph.graph_walk": "MAX_HOPS MAX_RELATIONS HOP_DECAY HOP_WEIGHT RELATION_WEIGHT START_ROWS _HOP_NAMES "
-    "_EXAMINED_NAMES _RELATION_FAN_OUT MENTIONED_SHARE _SHORT_MEMORY _MAX_HOP_ROWS",
+    "_EXAMINED_NAMES MENTIONED_SHARE _SHORT_MEMORY _MAX_HOP_ROWS",
     "index.times": "_WEIGHTS _REACH _UNSUPPORTED_SHARE MOSTLY_WITHIN",
     "index.words": "NEXT_TURN_SHARE RELATED_WORD_SHARE OTHER_LANGUAGE_SHARE",
-    "recall.fusion": "_FOLLOWED_CLAIMS MIN_CANDIDATES _SCORED_ROWS _SPREAD_ROWS _RECENCY _IMPORTANCE _MIN_TRUST_FACTOR",
-    "recall.validity.current": "_ENDED_FACTOR _FUTURE_TURN_FACTOR",
+    "recall.fusion": "_FOLLOWED_CLAIMS MIN_CANDIDATES _SCORED_ROWS _RECENCY _IMPORTANCE _MIN_TRUST_FACTOR",
+    "recall.validity.current": "_FUTURE_TURN_FACTOR",
+    "recall.validity.other_times": "_ENDED_FACTOR _EXAMINED_ROWS _COMPETING_ROWS _MIN_COVERAGE",
 }
 
+
+class WorldSystem:
+    """A world, asked like the conversations of the other sets."""
+
+    def __init__(self, world: dict[str, Any], embedder: str) -> None:
+        self._space = open_world(world, embedder=None if embedder == "small" else embedder, reader=None)
+
+    def ask(self, question: EvalQuestion, now: str | None) -> list[str]:
+        return [hit.memory.key or "" for hit in self._space.recall(question.question, limit=10, now=now)]
+
+
+System: TypeAlias = RemanenceSystem | WorldSystem
 Answers = dict[str, list[tuple[float, float, tuple[str, ...]]]]
 """By set, for each question: the evidence among the first five and ten hits, and these."""
 
@@ -75,10 +91,19 @@ def main() -> None:
             print(f"| `{name}` | {factor:g} | {_shown(found)} | {moved} |", flush=True)
 
 
-def _opened(sets: list[str], data: Path, embedder: str) -> Iterator[tuple[str, RemanenceSystem, Any, str | None]]:
+def _opened(sets: list[str], data: Path, embedder: str) -> Iterator[tuple[str, System, Any, str | None]]:
     there = {name: files for name, *files in find_datasets([data])}
     for name in sets:
         files, limit = SETS[name]
+        if name == "worlds":
+            for world in read_worlds(files):
+                questions = [
+                    EvalQuestion(asked["q"], tuple(asked["right"]), time=asked["asked_at"])
+                    for asked in world["questions"]
+                    if asked["kind"] != "none"
+                ]
+                yield name, WorldSystem(world, embedder), questions, None
+            continue
         for conversation in read_dataset(name, *there[files], limit=limit).conversations:
             last = max((item.time for item in conversation.items if item.time), default=None)
             if conversation.questions:
@@ -86,7 +111,7 @@ def _opened(sets: list[str], data: Path, embedder: str) -> Iterator[tuple[str, R
                 yield name, system, conversation.questions, last
 
 
-def _ask(asked: list[tuple[str, RemanenceSystem, Any, str | None]]) -> Answers:
+def _ask(asked: list[tuple[str, System, Any, str | None]]) -> Answers:
     answers: Answers = {name: [] for name, *_ in asked}
     for name, system, questions, last in asked:
         for question in questions:

@@ -25,7 +25,6 @@ import numpy as np
 
 import figures
 import remanence
-from remanence.adapters import recall_for_prompt
 from remanence.models.message_words import need_of_memory
 from remanence.remember.message_analysis import analyze_for_recall
 
@@ -92,13 +91,13 @@ def report_askings(half: str) -> dict[str, float]:
             space.add_turns({"role": "user", "content": text, "conversation": f"t{n}"} for n, text in enumerate(told))
             for turn in range(ROUNDS * len(case["askings"])):
                 asked = case["askings"][turn % len(case["askings"])]
-                texts = [hit.memory.text for hit in recall_for_prompt(space, asked).hits]
+                texts = [hit.memory.text for hit in space.for_prompt(asked).hits]
                 quoted[turn >= len(case["askings"])].append(
                     texts.index(case["fact"]) + 1 if case["fact"] in texts else 0
                 )
                 talk = case["small_talk"][turn % len(case["small_talk"])]
                 if turn < len(case["small_talk"]):
-                    empty.append(not recall_for_prompt(space, talk).hits)
+                    empty.append(not space.for_prompt(talk).hits)
                 for text in (asked, talk):
                     space.add_turns(
                         [

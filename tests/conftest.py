@@ -25,7 +25,7 @@ os.environ.setdefault("REMANENCE_READER", "none")
 os.environ.setdefault("REMANENCE_EMBEDDER", "fast")
 
 # Machines are shared and noisy: how long an example takes says nothing about the code.
-hypothesis.settings.register_profile("patient", deadline=None, max_examples=examples(30))
+hypothesis.settings.register_profile("patient", deadline=None, max_examples=examples(20))
 hypothesis.settings.load_profile("patient")
 
 

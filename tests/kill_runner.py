@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import remanence
+from file_contents import content
 from remanence import InvalidInput, Space
 from remanence.ledger import open_ledger
 from remanence.testing import HashingEmbedder
@@ -440,6 +441,6 @@ class Said:
                 with gzip.open(path, "rt") as lines:
                     wrong += [f"{path} has {line!r}" for line in lines if not isinstance(json.loads(line), dict)]
                 continue
-            content = path.read_bytes()
-            wrong += [f"{path} has {text!r}" for text in erased if text in content]
+            held = content(path)
+            wrong += [f"{path} has {text!r}" for text in erased if text in held]
         return wrong

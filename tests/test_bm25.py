@@ -23,7 +23,7 @@ PARAMETERS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=examples(75), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(corpus=CORPUS, question=QUESTION, parameters=PARAMETERS, cut=st.integers(0, 12), size=st.integers(1, 5))
 def test_it_scores_as_its_parent(
     corpus: list[list[str]], question: list[str], parameters: dict[str, Any], cut: int, size: int
@@ -48,7 +48,7 @@ def test_it_scores_as_its_parent(
         )
 
 
-@settings(max_examples=examples(75), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(corpus=CORPUS, question=QUESTION, parameters=PARAMETERS, data=st.data())
 def test_what_is_masked_might_as_well_not_be_there(
     corpus: list[list[str]], question: list[str], parameters: dict[str, Any], data: st.DataObject

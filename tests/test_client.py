@@ -72,6 +72,10 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
     assert str(remote.profile()) == str(space.profile())
     assert remote.graph.memories() == space.graph.memories()
     assert [hit.memory for hit in remote.recent()] == [hit.memory for hit in space.recent()] != []
+    assert [hit.memory for hit in remote.recent(limit=1, min_trust=0.5)] == [space.recent()[0].memory]
+    assert list(remote.memories(without="gossip", min_trust="user")) == list(remote.memories(min_trust=0.5)) != []
+    with pytest.raises(InvalidInput, match=r"query='  ' is blank.*recent\(\)"):
+        remote.recall("  ")
     with pytest.raises(InvalidInput, match="neither 'preview'"):
         remote.upkeep.consolidate("merge", dry_run=True)  # type: ignore[arg-type]
 

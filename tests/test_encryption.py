@@ -16,6 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import remanence
+from file_contents import contents
 from kill_runner import run_kills
 from new_interpreter import run_program
 from remanence import Encryption, InvalidInput, Policy, Space
@@ -62,13 +63,8 @@ def live(space: Space) -> None:
 
 
 def words_in_files(folder: Path, words: tuple[str, ...] = WORDS) -> set[tuple[str, str]]:
-    return {
-        (path.name, word)
-        for path in folder.rglob("*")
-        if path.is_file()
-        for word in words
-        if word.encode() in path.read_bytes().lower()
-    }
+    files = [(path.name, held.lower()) for path, held in contents(folder)]
+    return {(name, word) for name, held in files for word in words if word.encode() in held}
 
 
 class TestEncryptedLedger(LedgerContract):

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import remanence
+from file_contents import contents
 from model_replies import USER_FACTS, FactsByQuotation
 from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.index.index import Index
@@ -64,8 +65,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
 def files_with(folder: Path, *words: str) -> list[str]:
     """The files with one of these words, or its lower case: the index has words in lower case."""
     wanted = [form.encode() for word in words for form in (word, word.lower())]
-    contents = ((path, path.read_bytes()) for path in folder.rglob("*") if path.is_file())
-    return [str(path) for path, content in contents if any(form in content for form in wanted)]
+    return [str(path) for path, held in contents(folder) if any(form in held for form in wanted)]
 
 
 class TestEffort:
@@ -473,8 +473,7 @@ class TestVectorsInTheEngine:
     def stored(home: Path, memory: Memory) -> list[str]:
         """The vector files that have the vector of a memory."""
         vector = HashingEmbedder(16).embed([memory.text])[0].astype(np.float16).tobytes()
-        files = [path for path in (home / "vectors").rglob("*") if path.is_file()]
-        return [path.name for path in files if vector in path.read_bytes()]
+        return [path.name for path, held in contents(home / "vectors") if vector in held]
 
     def test_they_go_from_the_files(self, home: Path, large: tuple[Space, list[Memory]]) -> None:
         """And the files are still used: their checksums are those of what is left."""

@@ -9,7 +9,7 @@ import pytest
 import remanence
 from case_tables import cases
 from remanence import Hit, InvalidInput, Memory, Space
-from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
+from remanence.adapters import check_keep, is_kept, prompt_budget
 from remanence.models.message_words import need_of_memory
 from remanence.models.readers import READER_VARIABLE
 from remanence.space.for_prompt import distinct_hits
@@ -55,7 +55,7 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
 
 
 def quoted(space: Space, message: str, **options: object) -> list[str]:
-    return [hit.memory.text for hit in recall_for_prompt(space, message, **options).hits]  # type: ignore[arg-type]
+    return [hit.memory.text for hit in space.for_prompt(message, **options).hits]  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_fifty_askings_do_not_take_the_place_of_the_fact(space: Space) -> None:
 
 @pytest.mark.parametrize("message", [*SMALL_TALK, *NO_NEED])
 def test_a_message_that_needs_no_memory_gets_none(space: Space, message: str) -> None:
-    assert recall_for_prompt(space, message).text == ""
+    assert space.for_prompt(message).text == ""
 
 
 def test_thanks_in_a_chat_bring_nothing(space: Space) -> None:
@@ -81,13 +81,13 @@ def test_thanks_in_a_chat_bring_nothing(space: Space) -> None:
     told = {"role": "assistant", "content": "You avoid nuts."}
     offer = {"role": "assistant", "content": "Shall I look up your allergies?"}
     for message in ("Thanks, got it.", "Great!", "I see, thanks."):
-        assert recall_for_prompt(space, message, turns=[asked, told]).skip_reason == "it is blank or only a greeting"
-    assert recall_for_prompt(space, "Yes.", turns=[asked, offer]).skip_reason == ""
+        assert space.for_prompt(message, turns=[asked, told]).skip_reason == "it is blank or only a greeting"
+    assert space.for_prompt("Yes.", turns=[asked, offer]).skip_reason == ""
     world = [
         {"role": "user", "content": "What is the capital of Mongolia?"},
         {"role": "assistant", "content": "It is Ulaanbaatar."},
     ]
-    assert recall_for_prompt(space, "And of Kenya?", turns=world).hits == ()
+    assert space.for_prompt("And of Kenya?", turns=world).hits == ()
 
 
 def test_a_question_is_understood_with_the_turns_before_it(space: Space) -> None:
@@ -164,7 +164,7 @@ def test_a_fact_of_a_text_in_the_prompt_is_not_quoted(with_facts: Space) -> None
 
 def test_facts_only_and_tags(with_facts: Space) -> None:
     """As filters of the recall."""
-    found = recall_for_prompt(with_facts, "Where do I work?", kinds=("semantic", "viewpoint")).hits
+    found = with_facts.for_prompt("Where do I work?", kinds=("semantic", "viewpoint")).hits
     assert {hit.memory.kind for hit in found} == {"semantic"}
     assert quoted(with_facts, "Where do I work?", tags=["none"]) == []
 
@@ -194,7 +194,7 @@ def test_what_the_assistant_only_repeats_is_left_out(space: Space) -> None:
 def test_the_budget_is_kept(space: Space) -> None:
     """And in a small window the memories take a quarter."""
     space.add("I'm also allergic to pollen, " + "very much so, " * 200)
-    found = recall_for_prompt(space, "What am I allergic to?", max_tokens=150)
+    found = space.for_prompt("What am I allergic to?", max_tokens=150)
     assert 0 < len(found.text) <= 4 * 150
     assert [hit.memory.text for hit in found.hits] == [FACT]
     assert prompt_budget(2_000, 1_536) == 384
@@ -206,13 +206,13 @@ def test_a_budget_too_small_for_any_memory_is_logged(space: Space, caplog: pytes
     """Nothing is quoted; it would look as if nothing were remembered."""
     assert quoted(space, "What am I allergic to?", max_tokens=100) == [FACT]
     assert caplog.records == []
-    found = recall_for_prompt(space, "What am I allergic to?", max_tokens=20)
+    found = space.for_prompt("What am I allergic to?", max_tokens=20)
     assert (found.text, found.hits) == ("", ())
     assert found.skip_reason == "1 memory found, but none fits into max_tokens=20"
     assert [record.getMessage() for record in caplog.records] == [
         f"nothing is quoted in the prompt: {found.skip_reason}"
     ]
-    assert recall_for_prompt(space, "What am I allergic to?", max_tokens=0).skip_reason == "max_tokens is 0"
+    assert space.for_prompt("What am I allergic to?", max_tokens=0).skip_reason == "max_tokens is 0"
 
 
 def test_keep_chooses_what_is_stored() -> None:

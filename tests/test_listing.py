@@ -28,9 +28,9 @@ def month(space: Space, clock: FakeClock) -> list[Memory]:
 class TestWithoutAQuestion:
     def test_filters_list_the_newest_first(self, space: Space, month: list[Memory]) -> None:
         """With the score and the reason of each."""
-        found = space.recall(tags="color")
+        found = space.recent(tags="color")
         assert texts(found) == ["Blood is red.", "Coal is black.", "Milk is white.", "Tea is green."]
-        assert texts(space.recall("  ", tags=["color", "drink"], limit=1)) == ["Blood is red."]
+        assert texts(space.recent(tags=["color", "drink"], limit=1)) == ["Blood is red."]
         assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
         assert all(0 < hit.score < 1 for hit in found)
         assert found[0].reason == "recency #1: last used 2026-05-25 09:00, 0 uses, strength 1.00"
@@ -39,19 +39,19 @@ class TestWithoutAQuestion:
     def test_use_and_strength_count(self, space: Space, month: list[Memory], clock: FakeClock) -> None:
         """What was used is recent again, and what is strong fades later."""
         space.touch(month[0])
-        assert texts(space.recall(tags="color"))[0] == "Tea is green."
+        assert texts(space.recent(tags="color"))[0] == "Tea is green."
         space.add("Gold is yellow.", tags="color", strength=2)
         clock.advance(days=1)
         space.add("Silver is grey.", tags="color")
-        assert texts(space.recall(tags="color", limit=3)) == ["Gold is yellow.", "Tea is green.", "Silver is grey."]
+        assert texts(space.recent(tags="color", limit=3)) == ["Gold is yellow.", "Tea is green.", "Silver is grey."]
 
     def test_strength_is_not_missed_among_many(self, space: Space, clock: FakeClock) -> None:
         """Texts are read only as far as needed, and the best is still found."""
         strong = space.add("The anchor holds.", tags="many", strength=2)
         clock.advance(hours=1)
         space.add_many([{"text": f"Number {number} is odd.", "tags": ["many"]} for number in range(300)])
-        assert [hit.memory.id for hit in space.recall(tags="many", limit=1)] == [strong.id]
-        assert len(space.recall(tags="many", limit=301)) == 301
+        assert [hit.memory.id for hit in space.recent(tags="many", limit=1)] == [strong.id]
+        assert len(space.recent(tags="many", limit=301)) == 301
 
     def test_what_was_replaced_or_hidden_is_left_out(self, space: Space, month: list[Memory], clock: FakeClock) -> None:
         """Unless history is asked for."""
@@ -59,15 +59,15 @@ class TestWithoutAQuestion:
         space.forget(month[2])
         space.add("Blood is blue.", tags="color", expires_at="2026-06-03")
         clock.advance(days=3)
-        assert texts(space.recall(tags="color")) == ["Blood is red.", "Milk is white."]
-        past = space.recall(tags="color", history=True)
+        assert texts(space.recent(tags="color")) == ["Blood is red.", "Milk is white."]
+        past = space.recent(tags="color", history=True)
         assert {"Tea is green.", "Blood is blue."} < set(texts(past))
         replaced = next(hit for hit in past if hit.memory.id == month[0].id)
         assert (replaced.current, replaced.superseded_by) == (False, month[1])
 
     def test_it_can_be_replayed_and_seen_in_the_past(self, space: Space, month: list[Memory], clock: FakeClock) -> None:
         """Uses since do not change what was listed then."""
-        found = space.recall(tags="color", since="2026-05-05")
+        found = space.recent(tags="color", since="2026-05-05")
         then = clock.now()
         clock.advance(days=1)
         space.touch(month[1])
@@ -76,25 +76,26 @@ class TestWithoutAQuestion:
         assert (
             texts(space.audit.replay(receipt)) == texts(found) == ["Blood is red.", "Coal is black.", "Milk is white."]
         )
-        assert texts(space.as_of(then).recall(tags="color"))[0] == "Blood is red."
-        assert texts(space.recall(tags="color"))[0] == "Milk is white."
+        assert texts(space.as_of(then).recent(tags="color"))[0] == "Blood is red."
+        assert texts(space.recent(tags="color"))[0] == "Milk is white."
 
     def test_without_a_question_and_a_filter_everything_is_listed(self, space: Space, month: list[Memory]) -> None:
-        """Whatever vector the embedder makes of a blank text. A blank message asks for no memory."""
-        listed = texts(space.recall(limit=100))
+        """A blank message asks for no memory."""
+        listed = texts(space.recent(limit=100))
         assert set(listed) == {memory.text for memory in space.memories()}
-        assert listed == texts(space.recall(" ", limit=100)) == texts(space.recall(since="1900", limit=100))
+        assert listed == texts(space.recent(since="1900", limit=100))
         assert not space.for_prompt(" ").hits
 
     def test_recent_needs_no_filter(self, space: Space, month: list[Memory], clock: FakeClock) -> None:
-        """It lists what a recall with filters lists, for a view of the past too."""
+        """It does not need one, and takes the filters of a recall, for a view of the past too."""
         space.touch(month[0])
         then = clock.now()
         clock.advance(days=1)
         space.forget(month[3])
 
         assert texts(space.recent(limit=2)) == ["Tea is green.", "Coal is black."]
-        assert texts(space.recent(tags="drink", history=True)) == texts(space.recall(tags="drink", history=True))
+        assert texts(space.recent(tags="drink", history=True)) == ["Milk is white."]
+        assert texts(space.recent(during="June 2026", min_trust="user", limit=1)) == ["Tea is green."]
         assert texts(space.as_of(then).recent(since="2026-05-20")) == ["Blood is red."]
 
 

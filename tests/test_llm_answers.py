@@ -330,7 +330,7 @@ def test_any_text_can_be_looked_at(text: str) -> None:
     assert rows is None or all(isinstance(row, dict) for row in rows.rows)
 
 
-@settings(max_examples=examples(60), deadline=None)  # the first of them loads dateparser
+@settings(max_examples=examples(30), deadline=None)  # the first of them loads dateparser
 @given(row=st.fixed_dictionaries({}, optional=dict.fromkeys(["text", *FIELDS], JSON)))
 def test_any_row_is_a_sound_fact_or_none(row: dict[str, Any]) -> None:
     """Whatever stands in its fields, what comes out can be kept."""

@@ -279,7 +279,7 @@ def tell(space: Space, clock: FakeClock, chance: random.Random) -> tuple[History
     return history, matter
 
 
-@pytest.mark.parametrize("seed", range(examples(25)))
+@pytest.mark.parametrize("seed", range(examples(12)))
 def test_recall_graph_and_timeline_tell_one_story(seed: int) -> None:
     """What holds at a moment is the same, whichever part is asked."""
     chance, clock = random.Random(seed), FakeClock(BEGIN)

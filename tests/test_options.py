@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import re
+import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -19,7 +23,8 @@ from remanence import InvalidInput, Space, View
 from remanence.adapters import RECALL_FILTERS
 from remanence.adapters.recall_filters import NOT_PASSED_ON
 from remanence.cli.parser import make_parser
-from remanence.index.engine.row_filter import RecallOptions, RowFilter
+from remanence.index.engine.recall_options import FilterOptions, RecallOptions, RecentOptions
+from remanence.index.engine.row_filter import RowFilter
 from remanence.recall.receipts import CheckedOptions, Receipt
 from remanence.remember.add_options import AddOptions, Fraction, TurnOptions
 from remanence.service.client.remote_space import RemoteSpace
@@ -30,6 +35,7 @@ from remanence_server.mcp import default_tools
 
 SOURCES = Path(remanence.__file__).parent
 OPTIONS = {field.name: field.default for field in fields(RecallOptions)}
+FILTERS = {field.name for field in fields(FilterOptions)}
 NOT_IN_RECEIPTS = {"now", "include", "vector", "deadline"}
 """`now` is a field of the request itself; the others do not decide the list, or are kept by their names."""
 
@@ -39,15 +45,12 @@ def parameters(method: Callable[..., Any], *without: str) -> dict[str, Any]:
     return {each.name: each.default for each in found if each.name not in ("self", *without)}
 
 
-def test_recall_has_every_option_with_its_default_and_type() -> None:
-    """Its signature is written out, for editors and help()."""
-    written = inspect.signature(View.recall).parameters
-    types = {field.name: field.type for field in fields(RecallOptions)}
-
+def test_methods_have_the_parameters_that_are_declared() -> None:
+    """In help() and in editors, each with its description."""
     assert parameters(View.recall, "query") == OPTIONS
-    for name, kind in types.items():
-        plain = re.sub(r"Annotated\[(\w+), .*?\)\]", r"\1", str(kind)).replace("Fraction", "float")
-        assert written[name].annotation == plain, name
+    assert parameters(View.recent).keys() == {field.name for field in fields(RecentOptions)}
+    assert parameters(View.memories, "status").keys() == FILTERS
+    assert "        deadline: How many seconds the recall may take." in (View.recall.__doc__ or "")
 
 
 def test_requests_have_the_same_options() -> None:
@@ -66,11 +69,9 @@ def test_receipts_have_what_decides_the_list() -> None:
 
 
 def test_lists_of_memories_have_filters_of_recall() -> None:
-    """And no other."""
-    filters = set(parameters(View.memories, "status"))
-
-    assert filters <= {field.name for field in fields(RowFilter)} <= set(OPTIONS)
-    assert set(memory_operations.list_memories.request.model_fields) == filters | {"status", "as_of", "limit", "cursor"}
+    """All of them, and no other."""
+    assert {field.name for field in fields(RowFilter)} == FILTERS
+    assert set(memory_operations.list_memories.request.model_fields) == FILTERS | {"status", "as_of", "limit", "cursor"}
 
 
 def test_retrievers_take_every_filter(space: Space) -> None:
@@ -88,11 +89,24 @@ def test_retrievers_take_every_filter(space: Space) -> None:
         llama_index_remanence.RemanenceRetriever(space, trust=0.5)
 
 
-def test_the_tool_of_mcp_has_what_is_not_excluded() -> None:
-    """The exclusion list spares the context of the model; a filter that is not on it is an argument."""
-    shown = parameters(default_tools.recall)
-    assert set(RECALL_FILTERS) <= {*shown, *default_tools._NOT_IN_TOOLS}
-    assert set(RECALL_FILTERS) >= default_tools._NOT_IN_TOOLS
+def test_the_tool_of_mcp_has_what_is_declared_for_tools() -> None:
+    """The others spare the context of the model."""
+    assert set(parameters(default_tools.recall)) == {
+        *("query", "limit", "as_of", "also", "max_tokens"),
+        *("tags", "during", "reader", "deadline"),
+    }
+
+
+def test_the_command_line_has_every_option_but_a_vector() -> None:
+    """Under its name, or that of one: `--tag`, `--exclude-texts`."""
+    given = vars(
+        make_parser().parse_args(["recall", "tea", "--tag", "a", "--exclude-texts", "b", "--weights", "words=1"])
+    )
+
+    assert set(OPTIONS) - set(given) == {"vector"}
+    assert (given["tags"], given["exclude_texts"], given["weights"]) == (["a"], ["b"], {"words": 1.0})
+    assert set(vars(make_parser().parse_args(["recent"]))) >= {field.name for field in fields(RecentOptions)}
+    assert set(vars(make_parser().parse_args(["memories"]))) >= FILTERS
 
 
 def test_add_has_every_option_with_its_default() -> None:
@@ -106,24 +120,49 @@ def test_add_has_every_option_with_its_default() -> None:
     assert set(options) - set(command_line) == {"entities", "triples", "meta", "passages"}  # `add-many` reads these
 
 
-RECALL = ("index/engine/row_filter.py", "space/view.py")
-ADD = ("remember/add_options.py", "space/space.py")
+DECLARATION = """\
+    min_importance: Fraction | None = field(default=None, metadata={"tool": "Only what is at least this important"})
+"""
+DESCRIPTION = "        min_importance: Only memories that are at least this important.\n"
+CHECK = '        min_importance=inputs.check_fraction(options.min_importance, "min_importance"),\n'
+MASK = """\
+    if filters.min_importance is not None:
+        mask = mask & (catalog.attributes.importance.values >= np.float32(filters.min_importance))
+"""
+NEW_FILTER = {
+    "recall_options.py": {'    """\n\n    kinds: ': f'{DESCRIPTION}    """\n\n{DECLARATION}    kinds: '},
+    "row_filter.py": {
+        "    kinds: tuple[": "    min_importance: float | None = None\n    kinds: tuple[",
+        "    if filters.informative_only:\n": f"{MASK}    if filters.informative_only:\n",
+        "        kinds=inputs.": f"{CHECK}        kinds=inputs.",
+    },
+}
+"""What replaces a place of each of the two files."""
 
 
-@pytest.mark.parametrize(
-    ("option", "declared"),
-    [("informative_only", RECALL), ("exclude_texts", RECALL), ("min_trust", RECALL), ("passages", ADD)],
-)
-def test_an_option_is_named_in_two_files(option: str, declared: tuple[str, str]) -> None:
-    """Where it is declared and checked, and in the signature of the method; where it is used is not counted."""
-    naming = {
-        path.relative_to(SOURCES).as_posix()
-        for path in SOURCES.rglob("*.py")
-        if re.search(rf"^\s+{option}: |[\"']{option}[\"']:", path.read_text("utf-8"), re.MULTILINE)
-    }
+def test_a_new_filter_is_written_in_two_files(tmp_path: Path) -> None:
+    """In a copy of the sources with a new filter everything that asks takes it: methods, REST, the client, MCP, the
+    command line, retrievers and receipts."""
+    repository = SOURCES.parent.parent
+    for folder in ("src", "integrations", "tests"):
+        shutil.copytree(repository / folder, tmp_path / folder, copy_function=os.symlink)
+    for name, edits in NEW_FILTER.items():
+        file = tmp_path / "src" / "remanence" / "index" / "engine" / name
+        text = file.read_text("utf-8")
+        file.unlink()
+        for place, written in edits.items():
+            assert text.count(place) == 1, place
+            text = text.replace(place, written)
+        file.write_text(text, "utf-8")
 
-    assert set(declared) <= naming
-    assert not {path for path in naming if path.startswith(("service/", "cli/", "adapters/"))}, naming
+    paths = os.pathsep.join(str(tmp_path / folder) for folder in ("src", "integrations", "."))
+    command = [sys.executable, str(tmp_path / "tests" / "new_filter.py"), str(tmp_path / "memory")]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found == {way: ["Ana drinks milk."] for way in found}
+    assert len(found) == 10
 
 
 def test_a_new_option_of_add_is_an_option_of_requests() -> None:

@@ -11,7 +11,6 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Policy, Procedure, Space
-from remanence.adapters import recall_for_prompt
 from remanence.cli import main
 from remanence.recall.procedures import Step
 from remanence.recall.validity import lifetimes
@@ -146,7 +145,7 @@ def test_a_procedure_is_no_fact(space: Space, clock: FakeClock) -> None:
     assert [hit.memory.text for hit in space.recall("Who can deploy the shop to Porto?")] == told
     assert [hit.memory.text for hit in space.recent()] == told
     assert [hit.memory.text for hit in space.recall(vector=space._embed(["shop"])[0])] == told
-    assert "release" not in recall_for_prompt(space, "How do we deploy the shop to Porto?", min_score=0.0).text
+    assert "release" not in space.for_prompt("How do we deploy the shop to Porto?", min_score=0.0).text
     assert "release" not in str(space.profile())
     assert [hit.holds for hit in space.recall("deploy shop", kinds="procedure")] == [1.0], "it does not end by its age"
     assert find_known_facts(space._engine, space.name, [fact], clock.now()) == []

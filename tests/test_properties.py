@@ -163,7 +163,7 @@ def test_a_view_of_the_past_never_changes(signals: tuple[str, ...], past: list[A
 
 
 @quick
-@given(steps=STEPS, question=st.one_of(st.sampled_from(SENTENCES + QUESTIONS), st.text(max_size=20)))
+@given(steps=STEPS, question=st.one_of(st.sampled_from(SENTENCES + QUESTIONS), st.text(max_size=20).map("a {}".format)))
 def test_the_forgotten_stay_hidden(steps: list[Any], question: str) -> None:
     """From every way of looking, whatever is asked."""
     with world() as (space, clock):

@@ -9,7 +9,6 @@ import pytest
 import remanence
 from case_tables import cases
 from remanence import Space
-from remanence.adapters import recall_for_prompt
 from remanence.models.readers import READER_VARIABLE
 from remanence.recall.question import is_follow_up
 from remanence.recall.referents import find_referent, is_about_other, is_about_user
@@ -73,7 +72,7 @@ def test_the_person_is_meant_although_i_is_in_the_question(space: Space, questio
     """In recall and in prompts."""
     turns = [{"role": "user", "content": "Tom is visiting."}, {"role": "assistant", "content": "How nice!"}]
     assert space.recall(question, context=turns)[0].memory.text == right
-    assert recall_for_prompt(space, question, turns=turns).hits[0].memory.text == right
+    assert space.for_prompt(question, turns=turns).hits[0].memory.text == right
 
 
 def test_a_statement_that_sounds_like_an_asking_is_still_of_the_person(space: Space) -> None:
@@ -81,4 +80,4 @@ def test_a_statement_that_sounds_like_an_asking_is_still_of_the_person(space: Sp
     told = "Lea gets sick unless she has a window seat."
     space.add_turns([{"role": "user", "content": told, "conversation": told}])
     turns = [{"role": "user", "content": "My girlfriend Lea and I fly out on Friday."}]
-    assert recall_for_prompt(space, "Which seat do I have to reserve for her?", turns=turns).hits[0].memory.text == told
+    assert space.for_prompt("Which seat do I have to reserve for her?", turns=turns).hits[0].memory.text == told

@@ -780,7 +780,7 @@ def test_the_description_is_exact(space: Space) -> None:
             continue
 
         @hypothesis.settings(
-            max_examples=examples(3),
+            max_examples=examples(2),
             deadline=None,
             database=None,
             phases=[hypothesis.Phase.generate],

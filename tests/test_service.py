@@ -105,14 +105,14 @@ _REMOTE: dict[type, type] = {
 
 def test_no_error_outside_of_python_names_a_method() -> None:
     """Of every message in the package that names a call: commands are named that exist, and no call is left."""
-    messages = list(_messages_with_calls())
+    messages, parser = list(_messages_with_calls()), make_parser()
     assert len(messages) > 20
 
     for message in messages:
         message = f"It failed. {message[0].upper()}{message[1:]}"
         assert not re.search(r"\b(space|remanence)\.\w+\(", without_calls(message) + with_commands(message)), message
         for command in re.findall("`remanence ([^`]+)`", with_commands(message)):
-            make_parser().parse_args(shlex.split(command))
+            parser.parse_args(shlex.split(command))
     for odd in (
         "there is no entity 'space.x()'.",
         "no space.entities.list( here",

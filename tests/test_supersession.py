@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import remanence
+from file_contents import contents
 from remanence import Recall, Space
 from remanence.errors import ProjectionStale
 from remanence.schema import Entry
@@ -335,11 +336,7 @@ TRACES = ("Zdenka", "zdenka", "brzobohata", "Brzobohata", "quicksilv", "marmalad
 
 def traces(home: Path) -> list[str]:
     """Where in the files the secret can still be read."""
-    found = []
-    for path in home.rglob("*"):
-        held = path.read_bytes() if path.is_file() else b""
-        found += [f"{word} in {path.name}" for word in TRACES if word.encode() in held]
-    return found
+    return [f"{word} in {path.name}" for path, held in contents(home) for word in TRACES if word.encode() in held]
 
 
 @pytest.mark.usefixtures("with_files")

@@ -184,7 +184,7 @@ _PHRASE = (
 _WORDS = st.sampled_from(_PHRASE.split())
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.text() | st.lists(_WORDS, max_size=14).map(" ".join), st.datetimes())
 def test_no_text_raises_and_every_span_lies_inside(text: str, now: datetime) -> None:
     """Whatever is said, whenever: phrases in order, inside the text, none of them backwards."""
@@ -197,7 +197,7 @@ def test_no_text_raises_and_every_span_lies_inside(text: str, now: datetime) -> 
         at = phrase.end
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.text(max_size=30) | st.lists(_WORDS, max_size=5).map(" ".join))
 def test_a_parameter_is_read_or_refused(text: str) -> None:
     """Never another error than InvalidInput."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import remanence
-from remanence.adapters import recall_for_prompt
 from remanence.models.readers import SmallReader
 from remanence.testing import FakeClock
 
@@ -166,4 +165,4 @@ def test_what_needs_no_memory_needs_none_after_a_question_that_does(question: st
         space.add_turns([{"role": "user", "content": "I'm severely allergic to sesame."}])
         turns = [{"role": "user", "content": "What am I allergic to?"}, {"role": "assistant", "content": "Sesame."}]
 
-        assert not recall_for_prompt(space, question, turns=turns).hits
+        assert not space.for_prompt(question, turns=turns).hits

@@ -191,13 +191,13 @@ class TestLeavingOut:
         assert "Lisbon" in texts(space.recall(QUESTION))[0]
 
     def test_with_other_filters_and_without_a_question(self, space: Space, clock: FakeClock) -> None:
-        """Also where `recall` lists, and in a receipt."""
+        """Also in `recent`, and in a receipt."""
         space.add("Alice lives in Porto.", source="email")
         clock.advance(days=3)
         space.add("The ferry goes at nine.", source="email")
         space.add("The ferry goes at ten.", source="gossip", trust="web")
         for options in ({"without": "gossip"}, {"min_trust": "tool"}):
-            found = space.recall(since="1 day ago", exclude_texts=["Nothing."], **options)  # type: ignore[arg-type]
+            found = space.recent(since="1 day ago", exclude_texts=["Nothing."], **options)  # type: ignore[arg-type]
             assert texts(found) == ["The ferry goes at nine."]
             found = space.recall("When does the ferry go?", since="1 day ago", **options)  # type: ignore[arg-type]
             assert texts(found) == ["The ferry goes at nine."]

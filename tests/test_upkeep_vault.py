@@ -493,7 +493,7 @@ class TestNames:
         assert (vault / "entities" / f"{file}.md").is_file()
         assert f"[[{file}" in note_of(vault, "something").read_text("utf-8")
 
-    @settings(max_examples=examples(75), deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @example("A/B", "A:B")
     @example("A/B", "A B")
     @example("x" * 300, "x" * 299)
@@ -508,7 +508,7 @@ class TestNames:
         assert not set(first) & set('/\\:*?"<>|\n\0[]#^')
         assert not first.startswith(".")
 
-    @settings(max_examples=examples(75), deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.lists(st.text(max_size=9)))
     def test_a_note_is_read_as_it_was_written(self, body: str, tags: list[str]) -> None:
         """Whatever is in it, and nobody is taken to have edited it."""
@@ -517,7 +517,7 @@ class TestNames:
         assert (again.body, again.fields["id"], again.fields["tags"]) == (note.body, "m1", tags)
         assert not again.is_edited
 
-    @settings(max_examples=examples(75), deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @example("```text dataviewjs\n&lt;%&amp;lt; ``$= x`` ~~~ js\n````")
     @given(st.lists(st.sampled_from([*"`~<%$=&a \n", "lt;", "amp;", "#96;", "text "])).map("".join))
     def test_an_inert_text_runs_nothing_and_is_read_as_it_was(self, text: str) -> None:

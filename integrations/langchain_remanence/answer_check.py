@@ -116,8 +116,9 @@ class AnswerCheckMiddleware(AgentMiddleware[Any, Any, Any]):
             return response, None
         with log_and_continue(log, "check"):
             asked = next((m for m in reversed(request.messages) if isinstance(m, HumanMessage)), reply)
-            found = space.recall(strip_frames(message_text(asked)), limit=self.limit)
-            checked = check(message_text(reply), found)
+            question, answer = strip_frames(message_text(asked)), message_text(reply)
+            found = space.recall(question if question.strip() else answer, limit=self.limit)
+            checked = check(answer, found)
             marked = reply.model_copy(
                 update={"additional_kwargs": {**reply.additional_kwargs, CHECKED: checked.to_dicts()}}
             )

@@ -31,9 +31,10 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from langchain_remanence.checkpoint_lineage import CheckpointLineage, CheckpointUnknown
@@ -48,7 +49,7 @@ from langchain_remanence.item_table import (
     version_key,
 )
 from remanence import Hit, InvalidInput, NotFound
-from remanence.adapters import current_moment, in_thread, require_space
+from remanence.adapters import current_moment, for_prompt, in_thread, require_space
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -142,11 +143,27 @@ class CheckpointView:
             history: Whether to return superseded versions too; "auto" decides by the question.
             **options: Further options of `Space.recall`.
         """
+        return self._seen(partial(self._space.recall, query), limit, history, options)
+
+    def recent(self, /, *, limit: int = 10, history: bool | Literal["auto"] = False, **options: Any) -> Recall:
+        """List what was told or used last, as it is known at this checkpoint.
+
+        Args:
+            limit: How many hits to return at most.
+            history: Whether to return superseded versions too.
+            **options: Further options of `Space.recent`.
+        """
+        return self._seen(self._space.recent, limit, history, options)
+
+    def _seen(
+        self, ask: Callable[..., Recall], limit: int, history: bool | Literal["auto"], options: Mapping[str, Any]
+    ) -> Recall:
+        """What the space answers, as far as this checkpoint knows it."""
         point, table = self._read_point(), self._table()
         rewound = point is not None and point.rewound_to is not None
         for raised_limit in growing_limits(limit):
             # What is current in a rewound thread may be superseded in the space.
-            answer = self._space.recall(query, limit=raised_limit, history=rewound or history, **options)
+            answer = ask(limit=raised_limit, history=rewound or history, **options)
             with_history = history is True or (answer.history and not rewound)
             hits = [seen for hit in answer if (seen := _hit_at(hit, table, point, with_history)) is not None]
             if len(hits) >= limit or len(answer) < raised_limit:
@@ -222,9 +239,13 @@ class CheckpointView:
             key = f"text:{_digest(fields.get('text'))}"
         return _with_stamp(fields, key, stamp, {"key": key})
 
+    for_prompt = for_prompt  # as `Space.for_prompt`, of what the checkpoint knows
+
     apin = in_thread(pin)
     aat_checkpoint = in_thread(at_checkpoint)
     arecall = in_thread(recall)
+    arecent = in_thread(recent)
+    afor_prompt = in_thread(for_prompt)
     afind = in_thread(find)
     aadd = in_thread(add)
     aadd_many = in_thread(add_many)

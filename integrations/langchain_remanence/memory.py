@@ -24,7 +24,6 @@ from remanence.adapters import (
     check_tags,
     log_and_continue,
     quoted_hits,
-    recall_for_prompt,
     reinforce,
     require_space,
 )
@@ -151,8 +150,7 @@ class RemanenceMemory(BaseMemory):
         """Recall for a question what helps to answer it, without the messages that are loaded anyway."""
         if not question or not self.limit:
             return PromptMemories()
-        return recall_for_prompt(
-            self.space,
+        return self.space.for_prompt(
             question,
             turns=chat_turns([as_message(memory) for memory in recent]),
             limit=self.limit,

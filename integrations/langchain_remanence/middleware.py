@@ -51,7 +51,6 @@ from remanence.adapters import (
     normalize_text,
     own_hits,
     prompt_budget,
-    recall_for_prompt,
     reinforce,
     require_fact_extractor,
     strip_frames,
@@ -289,8 +288,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         if turn:
             before = messages[: messages.index(turn[-1])]
             with log_and_continue(log, "recall"):
-                found = recall_for_prompt(
-                    run.asked,
+                found = run.asked.for_prompt(
                     message_text(turn[-1]),
                     turns=chat_turns(before),
                     limit=self.limit,

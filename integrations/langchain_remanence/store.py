@@ -365,7 +365,7 @@ class RemanenceStore(ClosedAtEnd, BaseStore):
             if matches_filter(item.version.value["value"], op.filter)
         }
         scores: dict[Address, float] = {}
-        if op.query and matching:
+        if op.query and op.query.strip() and matching:
             scores = self._scores(op.query, prefix, matching, op.offset + op.limit, point)
         addresses = [*scores, *(address for address in matching if address not in scores)]
         page = addresses[op.offset : op.offset + op.limit]

@@ -26,7 +26,6 @@ from remanence.adapters import (
     own_hits,
     prompt_budget,
     quoted_hits,
-    recall_for_prompt,
     reinforce,
     warn_of_long_texts,
 )
@@ -183,8 +182,7 @@ class RecallAdapter(SpaceAdapter):
         turns = roles_and_texts(prompt)
         if ("user", question) in turns:  # what follows was said about it
             turns = turns[: len(turns) - 1 - turns[::-1].index(("user", question))]
-        return recall_for_prompt(
-            space,
+        return space.for_prompt(
             question,
             turns=[{"role": role, "content": text} for role, text in turns],
             limit=self.limit,

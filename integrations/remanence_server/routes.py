@@ -39,7 +39,7 @@ SpaceSegment = Annotated[
 ]
 BODY = "arguments"
 """The parameter of an endpoint that is the body, or the query of a GET."""
-_RECALLS = ("recall", "replay")
+_RECALLS = ("recall", "list_recent", "replay")
 _REASONS = {
     400: "The request is not valid HTTP",
     401: "The token is missing or not valid",

@@ -14,12 +14,13 @@ import pytest
 import remanence
 
 if TYPE_CHECKING:
-    from inspector_pages import Browser, Page, Tab
+    from inspector.inspector_pages import Browser, Page, Tab
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    from inspector_pages import CHROMIUM, FLAGS, sync_playwright
+    """One for all modules. It is closed before other tests run: asyncio has no loop of its own beside Playwright's."""
+    from inspector.inspector_pages import CHROMIUM, FLAGS, sync_playwright
 
     if CHROMIUM is None:
         pytest.skip("the tests of the inspector need a browser: apt-get install chromium")
@@ -32,7 +33,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def story() -> Iterator[remanence.Space]:
     """The story, for a test that changes it."""
-    from inspector_pages import new_story
+    from inspector.inspector_pages import new_story
 
     with new_story() as space:
         yield space
@@ -46,11 +47,10 @@ def address(story: remanence.Space) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def read_address() -> Iterator[str]:
     """Where the story is that no test changes."""
-    from inspector_pages import new_story
-
+    from inspector.inspector_pages import new_story
     from live_server import served
 
     with new_story() as space, served(space) as address:
@@ -60,7 +60,7 @@ def read_address() -> Iterator[str]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A page that must not report an error."""
-    from inspector_pages import Tab
+    from inspector.inspector_pages import Tab
 
     tab = Tab(browser)
     yield tab.page
@@ -68,9 +68,9 @@ def page(browser: Browser) -> Iterator[Page]:
     assert not tab.errors
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def read_tab(browser: Browser) -> Iterator[Tab]:
-    from inspector_pages import Tab
+    from inspector.inspector_pages import Tab
 
     tab = Tab(browser)
     yield tab

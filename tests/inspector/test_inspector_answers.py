@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from inspector_pages import ROWS, Page, expect
-
 import remanence
+from inspector.inspector_pages import ROWS, Page, expect
 from live_server import served
 from remanence.testing import HashingEmbedder
 

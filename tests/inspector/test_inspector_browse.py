@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from inspector_pages import ROWS, Page, expect
-
 import remanence
+from inspector.inspector_pages import ROWS, Page, expect
 
 
 def test_the_table_is_filtered_sorted_and_linked_to(read_page: Page, read_address: str) -> None:

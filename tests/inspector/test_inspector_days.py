@@ -6,9 +6,9 @@ from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
-from inspector_pages import Page, expect
 
 import remanence
+from inspector.inspector_pages import Page, expect
 from live_server import served
 from remanence.testing import HashingEmbedder
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from inspector_pages import Page, expect
 
 import remanence
+from inspector.inspector_pages import Page, expect
 from live_server import served
 from remanence.testing import HashingEmbedder
 

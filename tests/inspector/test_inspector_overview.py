@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from inspector_pages import Page, Route, expect
 
 import remanence
+from inspector.inspector_pages import Page, Route, expect
 from live_server import served
 from remanence.ports import ListReading, ReaderLine
 from remanence.testing import HashingEmbedder

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from inspector_pages import HOSTILE, OVERRIDE, ROWS, VIEWS, Browser, Page, Route, expect
 
 import remanence
+from inspector.inspector_pages import HOSTILE, OVERRIDE, ROWS, VIEWS, Browser, Page, Route, expect
 from live_server import served
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import HashingEmbedder

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from inspector_pages import ROWS, Page, expect
-
 import remanence
+from inspector.inspector_pages import ROWS, Page, expect
 
 
 def test_a_conflict_is_resolved_after_a_preview_and_undone(page: Page, address: str, story: remanence.Space) -> None:

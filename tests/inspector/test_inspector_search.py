@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from inspector_pages import Page, expect
-
 import remanence
+from inspector.inspector_pages import Page, expect
 
 
 def test_search_shows_each_signal_as_a_bar_with_its_reason(read_page: Page, read_address: str) -> None:

@@ -15,10 +15,12 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from langchain_core.tools import create_retriever_tool
 from langchain_models import Parrot
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
-from langchain_remanence import RemanenceRetriever
+from langchain_remanence import CheckpointView, RemanenceRetriever
 from remanence import InvalidInput, Memory, Space
+from remanence.adapters import recall_distinct
 from remanence.testing import FakeClock
 
 
@@ -161,3 +163,14 @@ def test_it_becomes_a_tool(space: Space, trip: Memory, tmp_path: Path) -> None:
     tool = create_retriever_tool(RemanenceRetriever(space=space, k=1), "memory", "What is known.")
 
     assert tool.invoke({"query": "When did Alice fly to Kyoto?"}) == trip.text
+
+
+def test_a_blank_question_lists_what_was_told_last(space: Space) -> None:
+    """A chain may search for nothing; `recall` itself refuses that. In a view of checkpoints, too."""
+    space.add("Ana drinks tea.", now="2026-05-01")
+    space.add("Bob rows.", now="2026-05-02")
+
+    assert texts(RemanenceRetriever(space=space).invoke(" ")) == {"Bob rows.", "Ana drinks tea."}
+    assert texts(RemanenceRetriever(space=space, min_trust="user").invoke("", k=1, min_score=0.1)) == {"Bob rows."}
+    view = CheckpointView(space, InMemorySaver())
+    assert [hit.memory.text for hit in recall_distinct(view, "", limit=1)] == ["Bob rows."]

@@ -510,6 +510,8 @@ def test_work_in_the_background_stays_where_it_was_begun(
 
     assert [hit.memory.text for hit in view.at_checkpoint(of("t")).recall("Alice")] == ["Alice lives in Porto."]
     assert not view.at_checkpoint(before).recall("Alice")
+    assert "Porto" in view.at_checkpoint(of("t")).for_prompt("Where does Alice live?").text
+    assert not view.at_checkpoint(before).for_prompt("Where does Alice live?").hits
 
 
 def test_a_view_gives_memories_back_as_they_were_handed_in(

@@ -42,6 +42,12 @@ def test_memories_are_nodes_with_scores_from_0_to_1(library: remanence.Space) ->
     assert library.get(got[0].node_id).text == got[0].text
 
 
+def test_a_blank_question_lists_what_was_told_last(library: remanence.Space) -> None:
+    """A chat engine may search for nothing."""
+    newest = library.recent(limit=1)[0].memory.text
+    assert [each.text for each in RemanenceRetriever(library, limit=1, during=None).retrieve(" ")] == [newest]
+
+
 def test_what_is_known_of_a_memory_is_metadata_and_not_text(library: remanence.Space) -> None:
     """A model or an embedder that reads the node reads the memory's words."""
     (node,) = RemanenceRetriever(library, limit=1).retrieve("What does Alice drink?")

@@ -71,6 +71,15 @@ async def test_an_operation_is_a_tool_by_its_name_or_its_set(space: remanence.Sp
         make_server(space, tools="everything")
 
 
+async def test_a_blank_question_is_refused_and_the_error_names_recent(space: remanence.Space) -> None:
+    """With a tag, too."""
+    space.add("Ana drinks tea.", tags="drink")
+    async with connected(space) as mcp:
+        for arguments in ({"query": " "}, {"query": "", "tags": ["drink"]}):
+            assert "recent()" in (await mcp.fail("recall", **arguments)).content[0].text
+        assert [hit["text"] for hit in (await mcp.call("recent", tags=["drink"]))["hits"]] == ["Ana drinks tea."]
+
+
 async def test_a_fact_is_forgotten_with_what_the_user_said(facts_space: remanence.Space) -> None:
     """ "Forget that" means both; restore brings both back."""
     [fact] = facts_space.remember([{"role": "user", "content": "I am allergic to nuts."}])

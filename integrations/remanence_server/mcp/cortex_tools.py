@@ -31,7 +31,6 @@ _KINDS = {
 }
 _TYPES = {"related_to": "related", "derived_from": "consolidated_from"}
 _REINFORCE_VARIABLE = "CORTEXGRAPH_AUTO_REINFORCE"
-_MEMORY_KINDS = ("episode", "semantic", "viewpoint")
 _MOST_AVERAGED = 1_000
 """Of as many memories that are not active `read_graph` averages scores and uses."""
 _MARK = "cortex:"
@@ -310,10 +309,9 @@ def _search(
 ) -> list[Hit]:
     since = None if window_days is None else f"{window_days} days ago"
     asked = limit * (4 if min_score is not None else more)
-    kinds = None if query else _MEMORY_KINDS  # a filter that all pass: without any, nothing is listed
-    found = current_space().recall(
-        query or "", limit=asked, tags=tags or None, since=since, kinds=kinds, include=include
-    )
+    options: dict[str, Any] = {"limit": asked, "tags": tags or None, "since": since, "include": include}
+    space = current_space()
+    found = space.recall(query, **options) if query and query.strip() else space.recent(**options)
     kept = [hit for hit in found if _is_kept(hit, min_score)]
     return kept if more > 1 else kept[:limit]
 

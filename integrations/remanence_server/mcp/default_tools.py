@@ -6,15 +6,17 @@ Nothing of the engine is loaded with this module: the list of tools is answered 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+import inspect
+from collections.abc import Callable, Iterable
+from inspect import Parameter
+from typing import Annotated, Any, TypeVar
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 from typing_extensions import NotRequired, TypedDict
 
 from remanence import InvalidInput
-from remanence.adapters import frame_or_reason, remember_text
+from remanence.adapters import frame_or_reason, recall_tool_options, remember_text
 from remanence_server.mcp.access import current_space, report_progress, space_of_project
 from remanence_server.mcp.budget import MaxTokens, cut, fitting, tokens_of
 from remanence_server.mcp.resources import events_of, unanswered
@@ -26,13 +28,21 @@ _LOOK_UP = "Call `recall` first: it returns the ids."
 _MEMORY_FIELDS = ("id", "text", "kind", "valid_from", "valid_until", "told_at", "tags", "source", "observed_by")
 _HIT_FIELDS = ("score", "current", "superseded_by", "reason")
 _CHUNK = 250
+Tool = TypeVar("Tool", bound=Callable[..., Any])
 AsOf = Annotated[str | None, Field(description="Answer with what was known then, such as '2026-05-01'")]
 Tags = Annotated[list[str] | None, Field(description="With all of these tags")]
 
-_NOT_IN_TOOLS = {"history", "min_score", "kinds", "source", "speaker", "conversation", "informative_only", "since"} | {
-    *("min_trust", "without")
-}
-"""Filters of `recall` that the model is not told of, to spare its context."""
+
+def _with_recall_options(tool: Tool) -> Tool:
+    """A tool with the options of a recall that are meant for tools, in place of `**options`."""
+    signature = inspect.signature(tool, eval_str=True)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, Field(description=text)])
+        for name, (kind, default, text) in recall_tool_options().items()
+    ]
+    tool.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    return tool
 
 
 class Stored(TypedDict):
@@ -129,23 +139,20 @@ def store_many(
 
 
 @TOOLS.tool("Recall", also_called="search find query lookup get retrieve ask read look_up")
+@_with_recall_options
 def recall(
     query: Annotated[
         str, Field(description="What to look up, as a question or in a few words", examples=["Where does Alice live?"])
     ],
     limit: Annotated[int, Field(ge=1, le=50)] = 5,
-    during: Annotated[str | None, Field(description="Only what was true in this time, such as 'May 2026'")] = None,
-    tags: Tags = None,
     as_of: AsOf = None,
-    reader: Annotated[Literal["small", "none"] | None, Field(description="'none' is faster and less exact")] = None,
-    deadline: Annotated[float | None, Field(gt=0, le=3_600, description="Seconds it may take")] = None,
     also: Annotated[list[str] | None, Field(description="More projects to search")] = None,
     max_tokens: MaxTokens = 1_000,
+    **options: Any,
 ) -> Annotated[CallToolResult, Answer]:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
     scores. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
     if nothing is known about that."""
-    options: dict[str, Any] = {"during": during, "tags": tags, "reader": reader, "deadline": deadline}
     from remanence import union
 
     space = current_space()

@@ -1,9 +1,9 @@
 """Public helpers for the authors of framework adapters.
 
 An adapter imports the public names of `remanence` and this module, and nothing else of the package. It loads the names
-of a package when they are first used (`lazy_getattr`), recalls for a prompt (`recall_for_prompt`), stores turns and
-documents (`storable_text`, `document_row`), checks its arguments when it is made (`check_kinds`, `require_space` and
-others), and follows the ledger of a space (`ChangeFollower`).
+of a package when they are first used (`lazy_getattr`), recalls for a prompt (`for_prompt`, for own views), stores turns
+and documents (`storable_text`, `document_row`), checks its arguments when it is made (`check_kinds`,
+`require_space` and others), and follows the ledger of a space (`ChangeFollower`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from remanence.adapters.chat_sessions import (
     storable_text,
     warn_of_long_texts,
 )
+from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, recall_tool_options
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability, true_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
@@ -38,12 +39,12 @@ from remanence.space.for_prompt import (
     Keep,
     PromptMemories,
     check_keep,
+    for_prompt,
     is_kept,
     prompt_budget,
     quoted_hits,
     recall_distinct,
 )
-from remanence.space.for_prompt import for_prompt as recall_for_prompt
 from remanence.space.protocols import is_space, is_view
 from remanence.text.framing import (
     TokenCounter,
@@ -59,8 +60,6 @@ from remanence.text.text import normalize_text, pluralize
 if TYPE_CHECKING:
     from logging import Logger
 
-    from remanence.adapters.recall_filters import RECALL_FILTERS as RECALL_FILTERS
-    from remanence.adapters.recall_filters import check_filters as check_filters
     from remanence.schema import Change, Hit, Memory
     from remanence.space.space import Space
     from remanence.space.view import View
@@ -95,6 +94,7 @@ __all__ = [
     "embed_texts",
     "estimate_tokens",
     "find_documents",
+    "for_prompt",
     "frame_or_reason",
     "in_thread",
     "is_frame",
@@ -111,7 +111,7 @@ __all__ = [
     "prompt_budget",
     "quoted_hits",
     "recall_distinct",
-    "recall_for_prompt",
+    "recall_tool_options",
     "reinforce",
     "remember_text",
     "require_fact_extractor",
@@ -171,11 +171,6 @@ def lazy_getattr(
 
 
 # The filters of a recall load numpy and pydantic, so they are loaded when they are first asked for.
-__getattr__ = lazy_getattr(
-    __name__, dict.fromkeys(("RECALL_FILTERS", "check_filters"), ("recall_filters", "")), frameworks=()
-)
-
-
 @contextmanager
 def log_and_continue(log: Logger, action: str) -> Iterator[None]:
     """Log an exception as a warning and continue, so that an agent answers although its memory failed.

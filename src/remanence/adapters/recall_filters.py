@@ -1,4 +1,5 @@
-"""Which options of a recall an adapter passes on: all but those named here, so that a new filter needs no adapter."""
+"""Which options of a recall an adapter passes on: all but those named here, so that a new filter needs no adapter.
+And which a tool for a model offers: those that their declaration describes for it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from dataclasses import fields
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.index.engine.row_filter import RecallOptions
+from remanence.index.engine.parameters import simple_types
+from remanence.index.engine.recall_options import RecallOptions
 
 NOT_PASSED_ON = frozenset(
     {
@@ -19,6 +21,25 @@ NOT_PASSED_ON = frozenset(
 """Options of `recall` that are no filter of a retriever."""
 RECALL_FILTERS = tuple(field.name for field in fields(RecallOptions) if field.name not in NOT_PASSED_ON)
 """The filters of a retriever, by their names in `recall`."""
+
+
+def recall_tool_options() -> dict[str, tuple[Any, Any, str]]:
+    """The options of `recall` that a tool for a model offers: the type, the default and the description of each.
+
+    Example:
+        >>> recall_tool_options()["tags"]
+        (list[str] | None, None, 'With all of these tags')
+    """
+    types = simple_types(RecallOptions)
+    return {
+        option.name: (
+            types[option.name] | None if option.default is None else types[option.name],
+            option.default,
+            option.metadata["tool"],
+        )
+        for option in fields(RecallOptions)
+        if "tool" in option.metadata
+    }
 
 
 def check_filters(given: Mapping[str, Any], *others: str) -> None:

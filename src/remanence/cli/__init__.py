@@ -3,6 +3,7 @@
 parser.py            how a command is declared, and the argument parser
 options.json         the options of the commands
 memory_commands.py   the commands about memories
+recall_flags.py      their options that are those of `recall`
 live_commands.py     `remanence tail` and `remanence chat`
 graph_commands.py    the commands about entities and the graph
 admin_commands.py    the commands about spaces, jobs and upkeep
@@ -28,7 +29,7 @@ from collections.abc import Sequence
 from io import StringIO
 
 from remanence.cli.output import print_error, safe_streams
-from remanence.cli.parser import make_parser
+from remanence.cli.parser import WrongValue, make_parser
 from remanence.errors import RemanenceError
 
 # Importing these modules registers their commands, which `--help` lists in this order.
@@ -69,9 +70,9 @@ def _run(args: Namespace) -> int:
     except RemanenceError as error:
         from remanence.service.error_wording import with_commands
 
-        said = with_commands(str(error))
-        print_error(type(error).__name__, said, as_json=getattr(args, "json", False))
-        return 1
+        name, code = ("WrongUsage", 2) if isinstance(error, WrongValue) else (type(error).__name__, 1)
+        print_error(name, with_commands(str(error)), as_json=getattr(args, "json", False))
+        return code
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return _INTERRUPTED

@@ -12,7 +12,9 @@ from remanence.cli import output
 from remanence.cli.locations import open_space
 from remanence.cli.output import Lines, Result
 from remanence.cli.parser import VALIDITY, command, provided_options, section, space_command, view_command
+from remanence.cli.recall_flags import checked, flags_of
 from remanence.errors import InvalidInput, NotFound
+from remanence.index.engine.recall_options import FilterOptions, RecallOptions, RecentOptions
 from remanence.text.hidden_characters import escape_terminal
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
 _CHANGE, _ASK = "Add, change and remove memories", "Ask and list"
 section(_CHANGE)
-
-_FILTERS = "--kind --tag --source --speaker --conversation --meta --since"
 
 
 @command(
@@ -78,11 +78,20 @@ section(_ASK)
 @view_command(
     "recall",
     'recall "Where does Alice live?" --explain',
-    f"query --limit --during --history {_FILTERS} --min-score --now --include --also --explain --signals --reader",
+    "query --also --explain --signals --reader",
+    flags_of(RecallOptions, "signals", "reader"),
 )
 def recall(view: View | Union, args: Namespace) -> None:
     """Answer a question."""
-    found = view.recall(**provided_options(args, remanence.View.recall, "reader"))  # it is opened with that one
+    options = provided_options(args, remanence.View.recall, "reader")  # it is opened with that one
+    found = checked(lambda: view.recall(**options), RecallOptions)
+    output.print_recall(found, explain=args.explain, as_json=args.json)
+
+
+@view_command("recent", "recent --limit 5", "--explain", flags_of(RecentOptions))
+def recent(view: View, args: Namespace) -> None:
+    """List what was told or used last."""
+    found = checked(lambda: view.recent(**provided_options(args, remanence.View.recent)), RecentOptions)
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 
@@ -180,10 +189,11 @@ def touch(space: Space, args: Namespace) -> Lines:
 section(_ASK)
 
 
-@view_command("memories", "memories", f"folder --status {_FILTERS}")
+@view_command("memories", "memories", "folder --status", flags_of(FilterOptions))
 def memories(view: View, args: Namespace) -> Lines:
     """List every memory of a space."""
-    return output.many_memories(view.memories(**provided_options(args, view.memories)))
+    found = checked(lambda: view.memories(**provided_options(args, remanence.View.memories)), FilterOptions)
+    return output.many_memories(found)
 
 
 @view_command("count", "count ./memory", "folder")

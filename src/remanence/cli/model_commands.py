@@ -24,7 +24,7 @@ def evaluate(args: Namespace) -> Result:
         recall_evaluation.RemanenceSystem,
         embedder=args.embedder,
         reader=reader_option(args),
-        weights=_parse_weights(args.weights),
+        weights=args.weights,
         signals=args.signals,
     )
     reports = []
@@ -37,17 +37,6 @@ def evaluate(args: Namespace) -> Result:
         if not args.json:
             print(recall_evaluation.report_as_markdown(report))
     return Result(reports, "")
-
-
-def _parse_weights(text: str | None) -> dict[str, float] | None:
-    """'words=0.6,vectors=0.4' as a dict."""
-    if text is None:
-        return None
-    try:
-        pairs = [part.split("=") for part in text.split(",")]
-        return {name.strip(): float(weight) for name, weight in pairs}
-    except ValueError:
-        raise InvalidInput(f"--weights {text!r} is not of the form words=0.6,vectors=0.4.") from None
 
 
 group("models", "List and get models: embedders and readers", "models list")

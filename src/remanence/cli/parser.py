@@ -1,8 +1,9 @@
 """How a command is declared, and the argument parser made of all commands.
 
 A decorator registers a function with its name, an example and the names of its options. Its docstring is the help
-text. The options are in options.json: "recall --kind" is the option `--kind` of `recall`, "--kind" that of the other
-commands. A name that is not there is a positional argument without a help text. Every command has `--json`.
+text. The options are in options.json: "add --kind" is the option `--kind` of `add`, "--kind" that of the other
+commands. A name that is not there is a positional argument without a help text. `flags` are further options, such as
+those that `recall_flags.py` makes of a declaration. Every command has `--json`.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from argparse import (
     Namespace,
     RawDescriptionHelpFormatter,
 )
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from inspect import signature
@@ -31,6 +32,7 @@ from typing import Any, NoReturn
 
 from remanence.cli.locations import open_space, open_view
 from remanence.cli.output import Lines, Result, print_error, show
+from remanence.errors import InvalidInput
 from remanence.schema.version import __version__
 
 CommandFunction = Callable[[Namespace], "Result | Lines | None"]
@@ -51,6 +53,11 @@ class Command:
     example: str
     options: str = ""
     section: str = ""
+    flags: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
+
+class WrongValue(InvalidInput):
+    """A value on the command line is not valid: wrong usage."""
 
 
 class _WrongUsage(Exception):
@@ -114,25 +121,40 @@ def _command_of(words: Sequence[str]) -> Command | None:
 
 def _option_words(command: Command | None) -> list[str]:
     words = [word for word in command.options.split() if word.startswith("--")] if command else []
-    return [*words, "--json", "--memory", "--space", "--embedder"]
+    flags = command.flags if command else {}
+    return [*words, *flags, "--json", "--memory", "--space", "--embedder"]
 
 
 def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _json_value(text: str) -> Any:
+def json_value(text: str) -> Any:
+    """A value that is given as JSON."""
     try:
         return json.loads(text)
     except ValueError as error:
         raise ArgumentTypeError(f"{text!r} is not JSON ({error}). Give for example '{{\"page\": 3}}'") from None
 
 
+def parse_weights(text: str) -> dict[str, float]:
+    """'words=0.6,vectors=0.4' as a dict.
+
+    >>> parse_weights("words=0.6,vectors=0.4")
+    {'words': 0.6, 'vectors': 0.4}
+    """
+    try:
+        pairs = [part.split("=") for part in text.split(",")]
+        return {name.strip(): float(weight) for name, weight in pairs}
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not of the form words=0.6,vectors=0.4") from None
+
+
 _WORDS: dict[str, Any] = {
     "int": int,
     "float": float,
     "names": _split_names,
-    "json": _json_value,
+    "weights": parse_weights,
     "boolean": BooleanOptionalAction,
 }
 
@@ -179,20 +201,26 @@ def space_command(
     return _opening_command(partial(open_space, create=create), name, example, options)
 
 
-def view_command(name: str, example: str, options: str) -> Callable[[OpenedCommandFunction], OpenedCommandFunction]:
+def view_command(
+    name: str, example: str, options: str, flags: Mapping[str, dict[str, Any]] | None = None
+) -> Callable[[OpenedCommandFunction], OpenedCommandFunction]:
     """Register a function that is given the space as of the moment that `--as-of` names."""
-    return _opening_command(open_view, name, example, f"{options} --as-of")
+    return _opening_command(open_view, name, example, f"{options} --as-of", flags)
 
 
 def _opening_command(
-    opener: Callable[[Namespace], AbstractContextManager[Any]], name: str, example: str, options: str
+    opener: Callable[[Namespace], AbstractContextManager[Any]],
+    name: str,
+    example: str,
+    options: str,
+    flags: Mapping[str, dict[str, Any]] | None = None,
 ) -> Callable[[OpenedCommandFunction], OpenedCommandFunction]:
     def register(run: OpenedCommandFunction) -> OpenedCommandFunction:
         def run_opened(args: Namespace) -> int:
             with opener(args) as opened:  # what is printed may be read while it is open
                 return show(run(opened, args), as_json=args.json)
 
-        COMMANDS.append(Command(name, run_opened, run.__doc__ or "", example, options, _SECTIONS[-1]))
+        COMMANDS.append(Command(name, run_opened, run.__doc__ or "", example, options, _SECTIONS[-1], flags or {}))
         return run
 
     return register
@@ -272,6 +300,8 @@ def _add_command(subparsers: Any, verb: str, command: Command) -> ArgumentParser
     _add_location_options(parser, SUPPRESS, SUPPRESS)
     for word in command.options.split():
         parser.add_argument(word, **_OPTIONS.get(f"{command.name} {word}") or _OPTIONS.get(word, {}))
+    for flag, settings in command.flags.items():
+        parser.add_argument(flag, **settings)
     parser.add_argument("--json", **_OPTIONS["--json"] | {"default": SUPPRESS})
     if command.run is not None:
         parser.set_defaults(run=command.run)

@@ -217,8 +217,8 @@ MAX_TURN = 1_000_000
 DEFAULT_IMPORTANCE, DEFAULT_CONFIDENCE = 0.6, 0.8
 """The importance and the confidence, from 0 to 1, of a fact to which the model gives none. Chosen by hand."""
 UNSUPPORTED_FACTOR, MIN_OVERLAP = 0.5, 1 / 3
-"""The factor for the confidence if a name is not in the source, or less than this share of the words. Chosen by
-hand."""
+"""The factor for the confidence of a fact if a name in it is not in the source, or too few of its words; and the least
+share of its words that are. Chosen by hand."""
 
 _WORDS = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 _NAME_KINDS, _NUMBER_WORDS = _WORDS["name kinds"].split(), _WORDS["numbers"]

@@ -156,8 +156,6 @@ MIN_CANDIDATES = 100
 """Rows that each signal may return, at least. Fitted on LoCoMo, RealTalk and LongMemEval."""
 _SCORED_ROWS = 32
 """Rows of each FIND signal that a SCORE signal is asked about. Chosen by hand."""
-_SPREAD_ROWS = 100
-"""Rows from which SPREAD signals start, the best. Chosen by hand."""
 
 
 def rank_by_signals(context: RecallContext, embedding_error: str | None) -> list[Ranking]:
@@ -186,7 +184,7 @@ def _with_candidates(
     """The query with the rows of the stages before this one."""
     if stage is Stage.SCORE:
         return replace(query, candidate_rows=[row for ranking in rankings for row in _rows_to_score(ranking, query)])
-    count = _SPREAD_ROWS if query.time_mask is None else _SPREAD_ROWS + limit // 2
+    count = limit if query.time_mask is None else limit + limit // 2
     fused = fuse(rankings, weights).first(count)
     return replace(query, candidate_scores=dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True)))
 
@@ -264,9 +262,7 @@ def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
     span = ranking.scale.ceiling - ranking.floor
     if span <= 0:
         return np.zeros(len(raw))
-    scale: NDArray[np.float64] = (raw - ranking.floor) / span
-    np.minimum(scale, 1.0, out=scale)  # `clip` takes several times as long for the few scores of a ranking
-    np.maximum(scale, 0.0, out=scale)
+    scale: NDArray[np.float64] = np.clip((raw - ranking.floor) / span, 0.0, 1.0)
     return scale if ranking.exponent == 1.0 else scale**ranking.exponent
 
 

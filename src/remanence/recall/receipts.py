@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from remanence.errors import InvalidInput
 from remanence.events import Served, Used
+from remanence.index.engine.parameters import described_by
+from remanence.index.engine.recall_options import RecallOptions
 from remanence.index.engine.row_filter import RowFilter, option_values
 from remanence.ledger.codec import kinds_of
 from remanence.ports import Ledger
@@ -64,34 +66,16 @@ class RecallRequest(CheckedOptions):
         )
 
 
+@described_by(RecallOptions)
 @dataclass(frozen=True, slots=True)
 class Receipt(CheckedOptions):
     """A recall as a small value: the question, its options, and the ledger position that was read.
 
     Store it as JSON with `to_dict`, read it with `Receipt.from_dict`, and repeat the recall with
-    `space.audit.replay(receipt)`. The fields of `CheckedOptions` are the options of `space.recall`, checked; None is no
-    condition.
+    `space.audit.replay(receipt)`. It has the options of `space.recall`, checked; None is no condition.
 
     Attributes:
-        kinds: Only memories of these kinds.
-        tags: Only memories with all of these tags.
-        source: Only what comes from one of these sources.
-        speaker: Only what one of these people said or saw.
-        conversation: Only turns of these conversations, and facts found in them.
-        meta: Only memories whose `meta` match.
-        informative_only: True excludes chat turns that only ask, greet, thank or agree.
-        exclude_texts: Memories with these texts are excluded.
-        since: Only memories stated at this moment or later.
-        min_trust: Only memories with at least this trust.
-        without: Sources, observers or conversations that are left out, with what was derived from them.
-        limit: How many hits to return at most.
-        during: Only what was true in this time.
-        history: Whether past versions are included; None if the wording of the question decides.
-        min_score: Only hits with at least this score.
-        signals: The signals that rank; None for all.
-        weights: The weights of signals that the caller gave.
-        context: The turns before the question.
-        reader: The reader in place of that of the space; "none" for none.
+        **options: The fields of `RecallOptions` that decide the list; None is no condition.
         space: The name of the space.
         position: The last ledger position that was read.
         settings: A hash of what else decides the list: release, embedder, reader and signals of your own.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from remanence.models.embedders import TABLE, load_table
 from remanence.models.readers import day_text
 from remanence.ports import Reader, ReaderLine, Vector
-from remanence.recall.told import log_odds
+from remanence.recall.log_odds import log_odds
 from remanence.text.lexicon.word_lists import compile_pattern, words_of_series
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.temporal import find_times

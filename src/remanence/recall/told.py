@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 
 from remanence.models.message_words import tells_probability
 from remanence.models.turn_classes import class_probabilities
+from remanence.recall.log_odds import log_odds
 from remanence.text.repetition import statement_of
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 _MIN_TELLING = 0.0
 """The least sum of the log odds that a turn tells something, by its words, and that it is of some importance, by its
 vector, for it to be stated: more probable than not."""
-_MARGIN = 0.01
-"""The probability that is added to a probability before the log of its odds is taken, so that it is within 4.6 of zero.
-The weights of `validity/ended.py` were learned with it."""
 _STEPS = 1_000
 """Steps to which parts of a vector are rounded, so that products are whole numbers, exact in whatever order they are
 summed: the same memories have the same nearest ones in any space and on any machine."""
@@ -81,8 +78,3 @@ def rounded(vectors: Vector) -> Vector:
     """Vectors in whole numbers, whose products are exact."""
     whole: Vector = np.rint(vectors * _STEPS).astype(np.float32)
     return whole
-
-
-def log_odds(probability: float, margin: float = _MARGIN) -> float:
-    """The log of the odds, held within bounds: the margin is added to the probability and to that of the opposite."""
-    return math.log((probability + margin) / (1 - probability + margin))

@@ -61,6 +61,8 @@ def prepare(engine: Engine, draft: AddOptions, now: datetime, extractor: Extract
     expires = None if draft.expires_at is None else parse_moment(draft.expires_at, now, argument="expires_at")
     tags = tuple(dict.fromkeys(draft.tags))
     normalized = normalize_text(draft.text)
+    # A text that is added again is known by these digests, which are in the ledger. So their values and the order of
+    # them never change, here and below; a new value comes last, and only if it is not the default.
     version = Remembered(
         memory=new_id(),
         text=draft.text,

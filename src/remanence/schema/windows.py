@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
+from typing import TypeAlias
+
+Moment: TypeAlias = datetime | date | str
+"""A datetime (a naive one is taken as UTC), a date, ISO text, or words such as "last May"."""
 
 UTC = timezone.utc
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -5,7 +5,6 @@ operations.py    all operations
 requests.py      requests, made of parameters
 json_forms.py    answers, made of the types of the nouns
 noun_forms.py    the nouns that are written in another way than their fields
-docstrings.py    descriptions of operations, parameters and fields
 pages.py         pages of lists, and where the next one begins
 exceptions.py    exceptions as HTTP answers, and back
 error_wording.py messages of errors without calls of Python

@@ -19,8 +19,8 @@ from pydantic import AfterValidator, Field, GetCoreSchemaHandler, PlainSerialize
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
+from remanence.index.engine.docstrings import first_paragraph, item_descriptions
 from remanence.schema import UTC, Window
-from remanence.service.docstrings import first_paragraph, item_descriptions
 
 Time = Annotated[
     datetime,

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypeVar
 
 from remanence.errors import InvalidInput, NotFound
-from remanence.service.docstrings import first_paragraph
+from remanence.index.engine.docstrings import first_paragraph
 from remanence.service.json_forms import DONE, wrapped
 from remanence.service.noun_forms import json_form
 from remanence.service.requests import ReadRequest, Request, camel_case, request_of, types_of

@@ -18,9 +18,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidati
 from pydantic_core import PydanticUndefined
 
 from remanence import schema
+from remanence.index.engine.docstrings import first_paragraph, item_descriptions
 from remanence.index.engine.inputs import Moment
+from remanence.index.engine.parameters import descriptions_of
+from remanence.ports import Vector
 from remanence.schema import Window
-from remanence.service.docstrings import first_paragraph, item_descriptions
 
 Name = Annotated[str, Field(min_length=1, max_length=512)]
 PageSize = Annotated[int, Field(ge=1, le=1_000)]
@@ -81,7 +83,8 @@ def request_of(
     parameters = inspect.signature(source).parameters
     names = [name for name, each in parameters.items() if name not in _SKIPPED and each.kind is not each.VAR_KEYWORD]
     types = types_of(source, [name for name in names if name not in limits])
-    descriptions = item_descriptions(described_by or source)
+    own = descriptions_of(source) if isinstance(source, type) else {}
+    descriptions = own or item_descriptions(described_by or source)
     made: dict[str, Any] = {}
     for name in names:
         default = parameters[name].default
@@ -106,7 +109,8 @@ def camel_case(name: str) -> str:
 def types_of(source: Any, names: list[str]) -> dict[str, Any]:
     """The types of these parameters. Others may have types that are not imported when the program runs."""
     if isinstance(source, type):
-        return {name: kind for name, kind in get_type_hints(source, include_extras=True).items() if name in names}
+        hints = get_type_hints(source, localns={"Vector": Vector}, include_extras=True)
+        return {name: kind for name, kind in hints.items() if name in names}
     written = {name: source.__annotations__[name] for name in names}
     scope = {"Moment": Moment, **vars(schema), **inspect.unwrap(source).__globals__}
     return get_type_hints(SimpleNamespace(__annotations__=written), scope, include_extras=True)
@@ -137,6 +141,10 @@ def json_type(kind: Any) -> Any:
         return Annotated[annotated] if limits else annotated[0]
     if origin in (Union, UnionType):
         kinds = dict.fromkeys(json_type(part) for part in parts if part is not Window)
+        if {float, str} <= kinds.keys():  # in an address a number is text
+            number_first = dict.fromkeys([float, *kinds])
+            annotated = (Union[tuple(number_first)], Field(union_mode="left_to_right"))  # noqa: UP007
+            return Annotated[annotated]
         return Union[tuple(kinds)]  # noqa: UP007  -- of any number of types
     if origin is np.ndarray:
         return ListOf[float]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.row_filter import RecallOptions
+from remanence.index.engine.recall_options import RecallOptions
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, ExpectedAnswer, RecallFunction, check_settings, evaluate_settings
 from remanence.recall.receipts import RecallRequest, RecordedRecall, recorded_recalls

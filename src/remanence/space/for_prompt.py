@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
+from remanence.index.engine.recall_options import RecentOptions
 from remanence.models.message_words import need_of_memory
+from remanence.recall.log_odds import log_odds
 from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.recall.referents import find_referent
-from remanence.recall.told import log_odds
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 from remanence.space.prompt_overview import recall_overview
 from remanence.text.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
@@ -76,6 +78,13 @@ class SupportsRecall(Protocol):
 
     @property
     def _now(self) -> Callable[[], datetime]: ...
+
+
+class SupportsRecent(SupportsRecall, Protocol):
+    """A space, or a view of one, that lists what was told last, too."""
+
+    @property
+    def recent(self) -> Callable[..., Recall]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,17 +248,22 @@ def _record(view: SupportsRecall, told: Recall) -> None:
     record(told)
 
 
-def recall_distinct(view: SupportsRecall, query: str, *, limit: int, **options: Any) -> Recall:
+def recall_distinct(view: SupportsRecent, query: str, *, limit: int, **options: Any) -> Recall:
     """Recall with a text and the facts found in it once: the first of them takes the place.
 
     Args:
         view: The space, or a view of one.
-        query: The question.
+        query: The question. With a blank one, and without a vector, what was told last is listed: a framework may
+            search for nothing.
         limit: How many hits to return at most.
         **options: Other options of `recall`.
     """
     is_count = isinstance(limit, int) and limit > 0  # `recall` refuses anything else
-    answer = view.recall(query, limit=limit + _SPARE_HITS if is_count else limit, **options)
+    ask: Callable[..., Recall] = partial(view.recall, query)
+    if isinstance(query, str) and not query.strip() and options.get("vector") is None:
+        listed = {each.name for each in fields(RecentOptions)}
+        ask, options = view.recent, {name: value for name, value in options.items() if name in listed}
+    answer = ask(limit=limit + _SPARE_HITS if is_count else limit, **options)
     return replace(answer, hits=tuple(drop_derived(answer)[:limit]))
 
 

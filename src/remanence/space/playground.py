@@ -195,7 +195,7 @@ def _store(
         return (), "this is a view of the past, which cannot change"
     turns = [{"role": "user", "content": message}]
     turns += [] if answer is None else [{"role": ASSISTANT, "content": answer}]
-    before = view.recall("").position
+    before = view.recent(limit=1).position
     view.remember([turn | ({"conversation": conversation} if conversation else {}) for turn in turns], now=now)
     stored = tuple(view.audit.changes(after_position=before))
     return stored, "" if stored else "the same was said before in this conversation"

@@ -53,8 +53,9 @@ class PromptView(MemoryListing):
             ...     [each.verdict for each in checked.sentences]
             ['supported']
         """
-        asked = question or (strip_frames(answer) if isinstance(answer, str) else "")
-        found = cast("SupportsRecall", self).recall(asked, limit=MAX_READ)
+        texts = (inputs.check_query(question), strip_frames(answer) if isinstance(answer, str) else "")
+        asked = next((text for text in texts if text.strip()), None)
+        found = () if asked is None else cast("SupportsRecall", self).recall(asked, limit=MAX_READ)
         return check(answer, found, now=self._now())
 
     def briefing(self, *, max_tokens: int = 600) -> str:

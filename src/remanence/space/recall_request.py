@@ -13,7 +13,8 @@ from typing import TypeVar, get_args
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.row_filter import Include, RecallOptions, RowFilter, option_values, row_filter
+from remanence.index.engine.recall_options import Include, RecallOptions
+from remanence.index.engine.row_filter import RowFilter, option_values, row_filter
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
 from remanence.recall.question import CONTEXT_TURNS
@@ -44,7 +45,6 @@ def checked_request(
     signals, weights = _checked_signals(engine.signal_names, options.signals, options.weights)
     include = inputs.check_names_among(options.include, get_args(Include), "include") or ()
     limit = inputs.check_limit(options.limit)
-    trust = None if options.min_trust is None else engine.trust.level(options.min_trust, "min_trust")
     request = RecallRequest(
         text=inputs.check_query(query),
         now=at,
@@ -59,7 +59,7 @@ def checked_request(
         context=inputs.check_turns(options.context, "context")[-CONTEXT_TURNS:],
         reader=check_reader_name(options.reader),
         deadline=check_deadline(options.deadline),
-        **option_values(row_filter(options, at, trust), RowFilter),
+        **option_values(row_filter(options, at, engine.trust), RowFilter),
     )
     return limit, request, include
 

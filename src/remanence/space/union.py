@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from remanence.errors import AccessDenied, InvalidInput, LedgerUnavailable, TooManyRequests
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
-from remanence.index.engine.row_filter import RecallOptions
+from remanence.index.engine.recall_options import RecallOptions
 from remanence.models.readers import NO_READER, default_reader
 from remanence.recall.answer import Recall
 from remanence.recall.question import CONTEXT_TURNS, parse_question
@@ -121,6 +121,7 @@ class Union:
         if unknown := sorted(options.keys() - _OPTIONS):
             raise InvalidInput(f"recall has no option {unknown[0]!r}. It has {', '.join(sorted(_OPTIONS))}.")
         given = RecallOptions(**options)
+        inputs.check_question(query, given.vector)
         if "review" in (inputs.check_names_among(given.include, ("archive", "vault", "review"), "include") or ()):
             raise InvalidInput("include='review' is for one space. Ask that space.")
         limit, now = inputs.check_limit(given.limit), self._now_of(given.now)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
@@ -14,11 +14,13 @@ from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import key_identity
 from remanence.index.engine.in_thread import in_thread, iterate_in_thread
 from remanence.index.engine.inputs import Moment
-from remanence.index.engine.row_filter import Include, RecallOptions, row_filter
+from remanence.index.engine.parameters import takes
+from remanence.index.engine.recall_options import FilterOptions, Question, RecallOptions, RecentOptions
+from remanence.index.engine.row_filter import option_values, row_filter
 from remanence.index.index import Index
 from remanence.recall.answer import Recall
 from remanence.recall.show import Memories
-from remanence.schema import Memory, Window
+from remanence.schema import Memory
 from remanence.space.facets.admin_facet import AdminView
 from remanence.space.facets.audit_facet import AuditView
 from remanence.space.facets.entity_facet import EntitiesView
@@ -33,12 +35,20 @@ from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import hits_with_usage
 
 if TYPE_CHECKING:
-    from remanence.ports import Progress, Vector
+    from remanence.ports import Progress
     from remanence.space.back_test import BackTest
 
 
-_FIRST_DAY = date(1, 1, 2)
-"""A day before every memory, in every time zone."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedMemories(FilterOptions):
+    """Which memories `View.memories` lists.
+
+    Attributes:
+        status: Only memories of this status: "current", "superseded", "expired", "archived", "forgotten" or "promoted".
+            None lists all that are neither archived nor forgotten.
+    """
+
+    status: ListedStatus | None = field(default=None, kw_only=False)
 
 
 class View(PromptView):
@@ -61,80 +71,19 @@ class View(PromptView):
         moment = "" if self._moment is None else f" as of {self._moment.isoformat()}"
         return f"<{type(self).__name__} {self.name!r}{moment}>"
 
-    def recall(
-        self,
-        query: str = "",
-        *,
-        limit: int = 10,
-        during: Window | Moment | tuple[Moment | None, Moment | None] | None = None,
-        history: bool | Literal["auto"] = "auto",
-        kinds: str | Sequence[str] | None = None,
-        tags: str | Sequence[str] | None = None,
-        source: str | Sequence[str] | None = None,
-        speaker: str | Sequence[str] | None = None,
-        conversation: str | Sequence[str] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        informative_only: bool = False,
-        exclude_texts: Sequence[str] | None = None,
-        since: Moment | None = None,
-        min_score: float | None = None,
-        context: Sequence[str | Mapping[str, Any]] = (),
-        min_trust: str | float | None = None,
-        without: str | Sequence[str] | None = None,
-        now: Moment | None = None,
-        include: Include | Collection[Include] = (),
-        signals: Sequence[str] | None = None,
-        weights: Mapping[str, float] | None = None,
-        vector: Vector | None = None,
-        reader: Literal["small", "none"] | None = None,
-        deadline: float | None = None,
-    ) -> Recall:
+    @takes(Question)
+    def recall(self, query: str = "", **options: Any) -> Recall:
         """The memories that answer a question, best first, each with its reasons.
 
         Args:
-            query: The question. A blank one lists the same as `recent`.
-            limit: How many hits to return at most.
-            during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
-            history: Whether to include memories that were replaced or have expired, labelled. "auto"
-                includes them when the question is about the past.
-            kinds: Only memories of these kinds: "episode", "semantic", "viewpoint", "procedure". Left out: all but
-                procedures (`space.procedures`).
-            tags: Only memories with all of these tags.
-            source: Only what comes from this source, or one of several.
-            speaker: Only what this person said or saw, or one of several.
-            conversation: Only turns of this conversation, or of one of several, and facts found in them.
-            meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
-                $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
-                and $not. A name with dots leads into nested fields.
-            informative_only: Omit chat turns that only ask, greet, thank or agree, and rank other turns by what they
-                state, not by what they ask.
-            exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned, and
-                the facts found in them are not either.
-            since: Only memories stated at this moment or later: "7 days ago". `during` is about when they were true.
-            min_score: Only hits with at least this score.
-            context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
-                They count if the question refers to them: "What should she avoid?".
-            min_trust: Only memories that are trusted this far: "trusted", "user", "tool", "web", a level of your own,
-                or a number from 0 to 1. What is trusted less is ranked lower anyway.
-            without: Answer as if these sources, observers or conversations did not exist: their memories and those
-                derived from them alone are left out, and what they superseded is current.
-            now: The moment of the question. "Last week" is read against it, and chat turns dated more than
-                a day later are ranked lower.
-            include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes stored by
-                `upkeep.import_vault`). "review" replaces up to a fifth of the hits with memories further down whose
-                decay score is close to `forget_below`; their evidence says so.
-            signals: Only these signals, for experiments.
-            weights: The weight of each signal, for experiments.
-            vector: The question's embedding, if you have it already. Without a question, the memories nearest to it
-                are returned, by similarity alone: no reader and no choice by time.
-            reader: "none" leaves the order to the signals, "small" reads with the reader that comes with the package.
-                Left out: the reader of the space.
-            deadline: How many seconds the recall may take. If the reader has not read the hits by then, the order of
-                the signals stays, and `missing` says so. Left out: that of the environment variable
-                REMANENCE_DEADLINE, or as long as it takes.
+            query: The question. `recent` lists memories without one.
+            **options: The fields of `RecallOptions`, which says what each of them does.
 
         Returns:
             A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
+
+        Raises:
+            InvalidInput: An argument is not valid, or the query is blank and no vector is given.
 
         Example:
             >>> import remanence
@@ -143,7 +92,9 @@ class View(PromptView):
             ...     space.recall("What does Alice drink?", meta={"page": {"$gte": 3}})[0].memory.text
             'Alice drinks green tea.'
         """
-        return self._recall_with(query, RecallOptions(**inputs.arguments(locals(), "query")))
+        given = RecallOptions(**options)
+        inputs.check_question(query, given.vector)
+        return self._recall_with(query, given)
 
     def _recall_with(self, query: str, options: RecallOptions) -> Recall:
         max_hits, request, include = checked_request(self._engine, self.name, query, options, self._now())
@@ -161,31 +112,12 @@ class View(PromptView):
         receipt = None if result.receipt is None else replace(result.receipt, limit=max_hits)
         return replace(result, hits=with_reviews(hits, max_hits), receipt=receipt)
 
-    def recent(
-        self,
-        *,
-        limit: int = 10,
-        history: bool = False,
-        kinds: str | Sequence[str] | None = None,
-        tags: str | Sequence[str] | None = None,
-        source: str | Sequence[str] | None = None,
-        speaker: str | Sequence[str] | None = None,
-        conversation: str | Sequence[str] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        since: Moment | None = None,
-    ) -> Recall:
+    @takes(RecentOptions)
+    def recent(self, **options: Any) -> Recall:
         """The memories that were told or used last, without a question; strong ones stay longer.
 
         Args:
-            limit: How many to return at most.
-            history: Whether to include memories that were replaced or have expired.
-            kinds: Only memories of these kinds. This and the following filters are as for `recall`.
-            tags: Only memories with all of these tags.
-            source: Only what comes from this source, or one of several.
-            speaker: Only what this person said or saw, or one of several.
-            conversation: Only turns of this conversation, or of one of several, and facts found in them.
-            meta: Only memories whose `meta` match.
-            since: Only memories stated at this moment or later.
+            **options: The fields of `RecentOptions`, which says what each of them does.
 
         Returns:
             The memories as hits, the highest decay score first.
@@ -197,8 +129,8 @@ class View(PromptView):
             ...     [hit.memory.text for hit in space.recent()]
             ['Bob rows.', 'Alice drinks tea.']
         """
-        options = inputs.arguments(locals())
-        return self.recall(**options | {"since": _FIRST_DAY if since is None else since})
+        given = RecentOptions(**options)
+        return self._recall_with("", RecallOptions(**option_values(given, RecentOptions)))
 
     def get(self, id: str | Memory) -> Memory | None:
         """The memory with this id, in the version that this view knows.
@@ -257,30 +189,12 @@ class View(PromptView):
             ids = [] if number is None else [index.catalog.ids[number]]
             return next(iter(index.visible_memories(ids, self._position(index))), None)
 
-    def memories(
-        self,
-        status: ListedStatus | None = None,
-        *,
-        kinds: str | Sequence[str] | None = None,
-        tags: str | Sequence[str] | None = None,
-        source: str | Sequence[str] | None = None,
-        speaker: str | Sequence[str] | None = None,
-        conversation: str | Sequence[str] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        since: Moment | None = None,
-    ) -> Memories:
+    @takes(ListedMemories)
+    def memories(self, status: ListedStatus | None = None, **options: Any) -> Memories:
         """Every memory that this view knows, in the order they were learned.
 
         Args:
-            status: Only memories of this status: "current", "superseded", "expired", "archived",
-                "forgotten" or "promoted". None lists all that are neither archived nor forgotten.
-            kinds: Only memories of these kinds. This and the following filters are as for `recall`.
-            tags: Only memories with all of these tags.
-            source: Only memories from this source.
-            speaker: Only memories that this person said or saw.
-            conversation: Only turns of this conversation, and facts found in them.
-            meta: Only memories whose `meta` match.
-            since: Only memories stated at this moment or later.
+            **options: The fields of `ListedMemories`, which says what each of them does.
 
         Returns:
             The memories, read while you iterate; `to_df()` is a data frame.
@@ -294,10 +208,8 @@ class View(PromptView):
         """
         if status is not None and status not in LISTED_STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(LISTED_STATUSES)}.")
-        options = RecallOptions(
-            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta, since=since
-        )
-        return Memories(self._iterate(status, row_filter(options, self._now())))
+        filters = row_filter(FilterOptions(**options), self._now(), self._engine.trust)
+        return Memories(self._iterate(status, filters))
 
     def count(self) -> int:
         """Count the memories that are neither archived nor forgotten: those that `memories()` lists.

@@ -47,7 +47,7 @@ from remanence.text.claims.predicates import PAST_STATE_PREDICATES
 __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
 _MAX_RELATED = 256
-"""Claims of an entity that `related_names` reads, the newest: every recall calls it."""
+"""Claims of an entity that `related_names` reads if the caller gives no limit, the newest."""
 _LARGER_LIMIT = 4
 """How many times the wanted claims are resolved, if fewer than half of those resolved first hold at the time."""
 _MAX_DISAGREEMENTS = 64

@@ -6,14 +6,16 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import date, datetime
+from datetime import datetime
 from numbers import Integral, Real  # numpy's numbers too
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from remanence.errors import InvalidInput
+from remanence.index.engine.recall_options import MAX_LIMIT as MAX_LIMIT
 from remanence.schema import ANY_TIME, MEMORY_KINDS, UTC, Memory, Window
+from remanence.schema import Moment as Moment
 from remanence.text.temporal import parse_moment
 from remanence.text.text import normalize_name, truncate
 
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
 
     from remanence.ports import Progress
 
-Moment: TypeAlias = datetime | date | str
-"""A datetime (a naive one is taken as UTC), a date, ISO text, or words such as "last May"."""
-
 MAX_TEXT_LENGTH = 2_000_000
 """Characters of a text or a query, at most: it guards the memory of whoever extracts from it and stores it."""
 MAX_TAGS = 256
@@ -34,8 +33,6 @@ MAX_NAME_LENGTH = 512
 """Characters of a name, a key, a tag or a source, at most: they are parts of an index."""
 MAX_META_LENGTH = 1_000_000
 """Characters of the metadata of a memory as JSON, at most."""
-MAX_LIMIT = 10_000
-"""Hits of a recall, at most; a higher `limit` counts as this one."""
 MAX_SPACE_NAME_LENGTH = 255
 """Characters of one level of the name of a space, at most: as much as a file name may have."""
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
@@ -82,6 +79,14 @@ def check_query(text: object) -> str:
     if len(text) > MAX_TEXT_LENGTH:
         raise InvalidInput(f"the query has {len(text):,} characters. At most {MAX_TEXT_LENGTH:,} are read.")
     return _NOT_TEXT.sub(" ", text)
+
+
+def check_question(text: object, vector: object) -> None:
+    """Refuse a question that is blank, unless it is given as a vector."""
+    if vector is None and not check_query(text).strip():
+        raise InvalidInput(
+            f"query={shorten_repr(text)} is blank. Ask a question, or call recent(), which lists what was told last."
+        )
 
 
 def check_limit(value: object) -> int:

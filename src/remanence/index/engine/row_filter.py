@@ -1,25 +1,22 @@
-"""The options of a recall, and those of them that are filters on rows.
+"""Filters on rows: the checked form of `FilterOptions`, and what each does.
 
-A new filter has four lines here (the option, its checked form, the check, the mask) and is a parameter of
-`View.recall`. REST, the client, receipts and `evaluate` take the options from `RecallOptions`.
+A new filter is a field of `FilterOptions`, and here its checked form, its check and its mask.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
 from remanence.index.engine import inputs
-from remanence.index.engine.inputs import Moment
+from remanence.index.engine.policy import TrustRules
+from remanence.index.engine.recall_options import FilterOptions
 from remanence.index.numbers import Row
 from remanence.index.versions.fields import check_filter
-from remanence.ports import Vector
-from remanence.schema import Window
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal import parse_moment
 
@@ -27,62 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from remanence.index.index import Index
-
-
-Include: TypeAlias = Literal["archive", "vault", "review"]
-Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallOptions:
-    """The options of `View.recall`, as a caller gives them. Its docstring says what each of them does."""
-
-    limit: Annotated[int, Field(ge=1, le=inputs.MAX_LIMIT)] = 10
-    """How many hits to return at most."""
-    during: Window | Moment | tuple[Moment | None, Moment | None] | None = None
-    """Only what was true in this time."""
-    history: bool | Literal["auto"] = "auto"
-    """Whether to include what was replaced or has expired; "auto" when the question is about the past."""
-    kinds: str | Sequence[str] | None = None
-    """Only memories of these kinds."""
-    tags: str | Sequence[str] | None = None
-    """Only memories with all of these tags."""
-    source: str | Sequence[str] | None = None
-    """Only what comes from one of these sources."""
-    speaker: str | Sequence[str] | None = None
-    """Only what one of these people said or saw."""
-    conversation: str | Sequence[str] | None = None
-    """Only turns of these conversations, and facts found in them."""
-    meta: Mapping[str, Any] | None = None
-    """Only memories whose `meta` match."""
-    informative_only: bool = False
-    """Without chat turns that only ask, greet, thank or agree."""
-    exclude_texts: Sequence[str] | None = None
-    """Without memories that have these texts, and facts found in them."""
-    since: Moment | None = None
-    """Only memories stated at this moment or later."""
-    min_score: Fraction | None = None
-    """Only hits with at least this score."""
-    context: Sequence[str | Mapping[str, Any]] = ()
-    """The turns before the question."""
-    min_trust: str | float | None = None
-    """Only memories with at least this trust."""
-    without: str | Sequence[str] | None = None
-    """As if these sources, observers or conversations did not exist."""
-    now: Moment | None = None
-    """The moment of the question."""
-    include: Include | Collection[Include] = ()
-    """What else to search."""
-    signals: Sequence[str] | None = None
-    """Only these signals."""
-    weights: Mapping[str, float] | None = None
-    """The weight of each signal."""
-    vector: Vector | None = None
-    """The question's embedding."""
-    reader: Literal["small", "none"] | None = None
-    """The reader in place of that of the space."""
-    deadline: Annotated[float, Field(gt=0, le=3_600)] | None = None
-    """How many seconds the recall may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +53,7 @@ class RowFilter:
         return any(condition is not None for condition in narrowing)
 
 
-def option_values(options: RowFilter, of: type[RowFilter]) -> dict[str, Any]:
+def option_values(options: Any, of: type) -> dict[str, Any]:
     """The values of the fields that a class has, by name, also of those that are None."""
     return {field.name: getattr(options, field.name) for field in fields(of)}
 
@@ -165,8 +106,8 @@ def _with_facts(index: Index, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return rows | catalog.rows_of_memories(facts)
 
 
-def row_filter(options: RecallOptions, now: datetime, min_trust: float | None = None) -> RowFilter:
-    """The filter that a caller describes, checked. `min_trust` is the number that the caller's word stands for."""
+def row_filter(options: FilterOptions, now: datetime, trust: TrustRules) -> RowFilter:
+    """The filter that a caller describes, checked. `trust` are the levels of the space."""
     speakers = inputs.check_names(options.speaker, "speaker")
     return RowFilter(
         kinds=inputs.check_kinds(options.kinds),
@@ -181,6 +122,6 @@ def row_filter(options: RecallOptions, now: datetime, min_trust: float | None = 
         informative_only=inputs.check_flag(options.informative_only, "informative_only") or None,
         exclude_texts=inputs.check_names(options.exclude_texts, "exclude_texts"),
         since=None if options.since is None else parse_moment(options.since, now, argument="since"),
-        min_trust=min_trust,
+        min_trust=None if options.min_trust is None else trust.level(options.min_trust, "min_trust"),
         without=inputs.check_names(options.without, "without"),
     )

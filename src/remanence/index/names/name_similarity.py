@@ -123,36 +123,59 @@ def same_person(short: str, full: str) -> SamePerson | None:
     (None, None)
     """
     a, b = _parse(short), _parse(full)
-    if len(b.words) == 1 == len(a.words) and is_short_form(a.words[0], b.words[0]) and not (a.numerals or b.numerals):
-        return SamePerson.NICKNAME if b.words[0] in FIRST_NAMES or not is_common_word(b.words[0]) else None
-    if len(b.words) < 2 or not a.words or a.is_date or a.numerals or b.numerals or _are_of_different_sex(a, b):
+    if len(b.words) == 1:
+        return SamePerson.NICKNAME if _is_short_first_name(a, b) else None
+    if not a.words or a.is_date or a.numerals or _are_of_different_sex(a, b) or not _may_be_full_name(b):
         return None
-    first, last = b.words[0], b.words[-1]
-    if len(b.words) > 3 or b.legal_forms or last in ORGANIZATION_WORDS or last in PLACE_WORDS or first in DETERMINERS:
+    if len(a.words) == 1:
+        return _alone(a, b)
+    return _with_surname(a, b) if len(a.words) == 2 and a.words[1] == b.words[-1] else None
+
+
+def _may_be_full_name(name: _ParsedName) -> bool:
+    """Whether a name may be the first names and the surname of a person."""
+    if not 2 <= len(name.words) <= 3 or name.numerals or name.legal_forms or name.words[0] in DETERMINERS:
+        return False
+    return name.words[-1] not in ORGANIZATION_WORDS and name.words[-1] not in PLACE_WORDS
+
+
+def _is_short_first_name(a: _ParsedName, b: _ParsedName) -> bool:
+    """Whether both are one word, the first a short form of the second."""
+    if len(a.words) != 1 or a.numerals or b.numerals or not is_short_form(a.words[0], b.words[0]):
+        return False
+    return b.words[0] in FIRST_NAMES or not is_common_word(b.words[0])
+
+
+def _with_surname(a: _ParsedName, b: _ParsedName) -> SamePerson | None:
+    """How a first name with the surname of a full name can be of that person."""
+    first, full_first = a.words[0], b.words[0]
+    if are_nicknames(first, full_first):
+        return SamePerson.SHORT_FORM if is_short_form(first, full_first) else None
+    if len(first) == 1:
+        return SamePerson.INITIAL if full_first.startswith(first) and len(full_first) > 1 else None
+    return SamePerson.MIDDLE_NAME if len(b.words) == 3 and first == full_first else None
+
+
+def _alone(a: _ParsedName, b: _ParsedName) -> SamePerson | None:
+    """How a single word can be a name of the person with this full name."""
+    word, first, last = a.words[0], b.words[0], b.words[-1]
+    if len(word) < 2 or (first not in FIRST_NAMES and not b.titles and is_common_word(first)):
         return None
-    if len(a.words) == 2 and a.words[1] == last and are_nicknames(a.words[0], first):
-        return SamePerson.SHORT_FORM if is_short_form(a.words[0], first) else None
-    if len(a.words) == 2 and a.words[1] == last:
-        if len(a.words[0]) == 1:
-            return SamePerson.INITIAL if first.startswith(a.words[0]) and len(first) > 1 else None
-        return SamePerson.MIDDLE_NAME if len(b.words) == 3 and a.words[0] == first else None
-    if (
-        len(a.words) != 1
-        or len(a.words[0]) < 2
-        or (first not in FIRST_NAMES and not b.titles and is_common_word(first))
-    ):
-        return None
-    word = a.words[0]
-    if len(word) < 3:
-        return SamePerson.NICKNAME if are_nicknames(word, first) else None
-    if word == last:
-        is_other = word in PLACES or word in ORGANIZATIONS or word in FIRST_NAMES or is_common_word(word)
-        if a.titles & (_MALE | _FEMALE):  # Mrs. Weber may be anybody's mother
-            return None
-        return None if is_other and not a.titles else SamePerson.SURNAME
-    if word == first:
+    if len(word) > 2 and word == last:
+        return SamePerson.SURNAME if _may_be_surname(a) else None
+    if len(word) > 2 and word == first:
         return SamePerson.FIRST_NAME
     return SamePerson.NICKNAME if are_nicknames(word, first) else None
+
+
+def _may_be_surname(name: _ParsedName) -> bool:
+    """Whether a single word stands for a person by the surname: not "Mrs. Weber", who may be anybody's mother, and not
+    "Paris" or "May" without a title."""
+    word = name.words[0]
+    if name.titles & (_MALE | _FEMALE):
+        return False
+    is_other = word in PLACES or word in ORGANIZATIONS or word in FIRST_NAMES or is_common_word(word)
+    return bool(name.titles) or not is_other
 
 
 def _short_form(one: str, other: str) -> NameSimilarity | None:

@@ -1,7 +1,7 @@
 """Which rows hold: at the time asked about, or now. Without links and claims here, with them in `superseded`.
 
-The rows that may be returned, the factors for what has ended or was said later than the question, and the mark
-`current` of a hit with the row that replaced it.
+The rows that may be returned, the factors for what was said later than the question, and the mark `current` of a hit
+with the row that replaced it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from remanence.recall.validity.superseded import (
 )
 from remanence.schema import MICROS_PER_DAY, PLAN_TAG, RULES, Hit, Memory, Snapshot, micros
 
-_ENDED_FACTOR = 0.95
-"""The factor for the scores of states that have ended: enough to order near ties. Chosen by hand."""
 _FUTURE_TURN_FACTOR = 0.8
 """The factor for the scores of chat turns dated more than a day after the question. It is not zero, so that a turn with
 a wrong date is still found. Fitted on LongMemEval."""
@@ -48,10 +46,8 @@ def valid_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *, hist
 
 
 def time_factors(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
-    """The factor for the score of each row: less than 1 for states that have ended and for turns dated after `now`."""
-    factors = np.ones(len(rows))
-    factors[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
-    factors[index.catalog.ended_mask(rows, now)] *= _ENDED_FACTOR
+    """The factor for the score of each row: less than 1 for turns dated after `now`."""
+    factors: NDArray[np.float64] = np.where(future_turns(index, rows, now), _FUTURE_TURN_FACTOR, 1.0)
     return factors
 
 

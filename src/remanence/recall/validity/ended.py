@@ -27,8 +27,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from remanence.recall.log_odds import log_odds
 from remanence.recall.reader_lines import as_reader_line, check_reading
-from remanence.recall.told import Key, Told, log_odds
+from remanence.recall.told import Key, Told
 
 if TYPE_CHECKING:
     from remanence.ports import Progress, Reader, Vector

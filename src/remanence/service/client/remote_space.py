@@ -59,7 +59,6 @@ else:
 @like(
     View,
     "for_prompt",
-    "recent",
     entities=RemoteEntitiesView,
     graph=RemoteGraphView,
     audit=RemoteAuditView,
@@ -114,6 +113,9 @@ class RemoteViewBase(_View):
         given = {"query": query, "include": to_list(include), "weights": _numbers(weights), **options}
         return self._ask(memory_operations.recall, **given).recall
 
+    def recent(self, *, include: Any = (), **options: Any) -> Recall:
+        return self._ask(memory_operations.list_recent, include=to_list(include), **options).recall
+
     def _recall_union(self, names: Sequence[str], query: str, options: Mapping[str, Any]) -> Recall:
         """What the server answers of this space and of others of it."""
         given = {**options, "weights": _numbers(options.get("weights")), "include": to_list(options.get("include", ()))}
@@ -121,10 +123,9 @@ class RemoteViewBase(_View):
 
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
         text = None if meta is None else json.dumps(to_json(meta))
-        filter_fields = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
         # The arguments are checked here, not when the first memory is asked for.
-        make_request(memory_operations.list_memories.request, status=status, meta=text, **filter_fields)
-        return Memories(self._pages(status=status, meta=text, limit=1_000, **filter_fields))
+        make_request(memory_operations.list_memories.request, status=status, meta=text, **filters)
+        return Memories(self._pages(status=status, meta=text, limit=1_000, **filters))
 
     def _pages(self, **arguments: Any) -> Iterator[Memory]:
         cursor = None

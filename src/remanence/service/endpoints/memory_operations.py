@@ -12,14 +12,14 @@ from pydantic import Field
 
 from remanence.errors import InvalidInput, NotFound
 from remanence.index.engine import inputs
-from remanence.index.engine.row_filter import RecallOptions
+from remanence.index.engine.recall_options import FilterOptions, RecallOptions, RecentOptions
 from remanence.recall.answer import Recall
 from remanence.recall.profile import Profile
 from remanence.recall.receipts import Receipt
 from remanence.recall.topics import named_topics
 from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.remember.jobs import Job, ShownStatus
-from remanence.schema import Hit, Memory, MemoryKind, TokenUsage
+from remanence.schema import Hit, Memory, TokenUsage
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import Page, make_cursor, read_cursor
 from remanence.service.requests import ListOf, MaxTokens, Name, Names, PageSize, request_of
@@ -175,6 +175,12 @@ def recall(view: View, query: str = "", explain: bool = False, **options: Any) -
     return _report(view.recall(query, **options), explain=explain)
 
 
+@operation("POST", "/recall/recent", method=View.recent, options=RecentOptions)
+def list_recent(view: View, **options: Any) -> RecallReport:
+    """List the memories that were told or used last, without a question; strong ones stay longer."""
+    return _report(view.recent(**options))
+
+
 @operation("POST", "/union/recall", options=RecallOptions, opens="spaces")
 def union_recall(view: View, spaces: Names, query: str = "", explain: bool = False, **options: Any) -> RecallReport:
     """Answer a question with memories of this space and of others, by their full names: one list, best first, each hit
@@ -204,24 +210,18 @@ def record(space: Space, receipt: dict[str, Any], memories: ListOf[Name]) -> Non
     space.audit.record(Recall(given.question, hits, position=given.position, receipt=given))
 
 
-@operation("GET", "/memories")
+@operation("GET", "/memories", options=FilterOptions)
 def list_memories(
     view: View,
     status: ListedStatus | None = None,
-    kinds: ListOf[MemoryKind] | None = None,
-    tags: Names | None = None,
-    source: Names | None = None,
-    speaker: Names | None = None,
-    conversation: Names | None = None,
     meta: str | None = None,
-    since: str | None = None,
     limit: PageSize = 100,
     cursor: str | None = None,
+    **filters: Any,
 ) -> Page[Memory]:
     """List memories in the order in which they were learned, a page at a time. `meta` is a filter as JSON text."""
-    filters = {"kinds": kinds, "tags": tags, "source": source, "speaker": speaker, "conversation": conversation}
     after = read_cursor("memories", cursor)
-    rows = view._page_of_memories(status, after, limit + 1, meta=_json_object(meta), since=since, **filters)
+    rows = view._page_of_memories(status, after, limit + 1, meta=_json_object(meta), **filters)
     next_cursor = make_cursor("memories", rows[limit - 1][0]) if len(rows) > limit else None
     return Page([memory for _, memory in rows[:limit]], next_cursor)
 

@@ -12,7 +12,8 @@ from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.engine.rebuilding import check_index, rebuild_collection
-from remanence.index.engine.row_filter import RecallOptions, RowFilter, row_filter
+from remanence.index.engine.recall_options import FilterOptions
+from remanence.index.engine.row_filter import RowFilter, row_filter
 from remanence.index.memory_cache import retry_if_erased
 from remanence.remember import remember
 from remanence.remember.proposals import is_proposals_space
@@ -129,11 +130,17 @@ class AdminView(Facet):
             raise InvalidInput(f"order={order!r} is none of {', '.join(ORDERS)}.")
         if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
             raise InvalidInput(f"offset={offset!r} is not a whole number from 0 on.")
-        options = RecallOptions(
-            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta
+        options = FilterOptions(
+            kinds=kinds,
+            tags=tags,
+            source=source,
+            speaker=speaker,
+            conversation=conversation,
+            meta=meta,
+            min_trust=min_trust,
         )
         filters = BrowseFilter(
-            rows=row_filter(options, now, None if min_trust is None else trust.level(min_trust, "min_trust")),
+            rows=row_filter(options, now, trust),
             statuses=inputs.check_names_among(status, STATUSES[:-1], "status"),
             since=None if since is None else parse_moment(since, now, argument="since"),
             until=None if until is None else parse_moment(until, now, argument="until"),

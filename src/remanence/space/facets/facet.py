@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.row_filter import RecallOptions, RowFilter, filter_rows, row_filter
+from remanence.index.engine.recall_options import FilterOptions
+from remanence.index.engine.row_filter import RowFilter, filter_rows, row_filter
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
 from remanence.index.numbers import Row
@@ -69,7 +70,7 @@ class MemoryListing(Facet):
         self, status: ListedStatus | None, after: int, limit: int, **filters: Any
     ) -> list[tuple[Row, Memory]]:
         """Some of what `memories` lists: those with the rows after this one, each with its row."""
-        row_filters = row_filter(RecallOptions(**filters), self._now())
+        row_filters = row_filter(FilterOptions(**filters), self._now(), self._engine.trust)
         with self._engine.open_index(self._space) as index:
             rows = sorted(row for row in self._listed_rows(index, status, row_filters) if row > after)
             page: list[tuple[Row, Memory]] = []

@@ -12,7 +12,8 @@ from remanence.index.engine import inputs
 from remanence.index.engine.identity import new_id
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
-from remanence.index.engine.row_filter import RecallOptions, filter_rows, row_filter
+from remanence.index.engine.recall_options import FilterOptions, RecallOptions
+from remanence.index.engine.row_filter import filter_rows, row_filter
 from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.procedures import (
     RUN_FIELD,
@@ -98,7 +99,8 @@ class ProceduresView(Facet):
     def _runs(self, digest: str | None = None) -> Sequence[TaskRun]:
         """The runs that this view knows, of one task or of all, oldest first."""
         wanted = {"$exists": True} if digest is None else digest
-        filters = row_filter(RecallOptions(kinds=PROCEDURE, meta={TASK_FIELD: wanted}), self._now())
+        options = FilterOptions(kinds=PROCEDURE, meta={TASK_FIELD: wanted})
+        filters = row_filter(options, self._now(), self._engine.trust)
         with self._engine.open_index(self._space) as index, index.lock:
             position, catalog = self._position(index), index.catalog
             current = filter_rows(filters, index, index.current_rows(position), position)

@@ -129,7 +129,6 @@ PLURAL_RELATIONSHIP_NOUNS = dict(pair.split("=") for pair in sorted(load_words("
 """The noun for several people or animals, with the noun for one."""
 _DERIVED = {
     "relationship": "|".join(sorted(RELATIONSHIP_NOUNS, key=lambda noun: (-len(noun), noun))),
-    "relationships": "|".join(PLURAL_RELATIONSHIP_NOUNS),
     "any_relationship": "|".join(sorted(RELATIONSHIP_NOUNS | set(PLURAL_RELATIONSHIP_NOUNS))),
 }
 

@@ -75,8 +75,6 @@ _MAX_TOKENS = 8
 """Words of a name, at most: a longer run of capitals is a heading or a list."""
 _MAX_RUN = 3 * _MAX_TOKENS
 """Words of a run of capitals, at most, before the words that only open a sentence are dropped."""
-_SHORT_TEXT = 5_000
-"""Characters up to which a word is searched for in the text, and the words of the text are not collected."""
 
 
 class _NameFinder:
@@ -303,10 +301,4 @@ class _NameFinder:
 
     def _also_lowercase(self, run: list[CapitalizedWord]) -> bool:
         """Whether all these words are common or also in the text without capitals, so that capitals prove nothing."""
-        is_short = len(self.text) < _SHORT_TEXT  # there, a search is faster than to collect the words
-        for word in [token.lowercase for token in run]:
-            if is_common_word(word):
-                continue
-            if (is_short and word not in self.text) or word not in self._lowercase_words:
-                return False
-        return True
+        return all(is_common_word(token.lowercase) or token.lowercase in self._lowercase_words for token in run)

@@ -40,44 +40,57 @@ class CalendarDateRules(TokenReader):
         kind, text = self.token(i).kind, self.word(i)
         digits = [int(run) for run in re.findall("[0-9]+", text)]
         span: Span | None = None
-        if kind == "iso":
-            span = iso_span(text)
-            if ":" in text:
-                zone, j = self.time_zone(i + 1)
-                return Span(in_zone(span.start, zone), in_zone(span.end, zone), span.granularity), j
-        elif kind == "isomonth":
-            span = Span.of_date("month", digits[0], digits[1])
-        elif kind == "isoweek":
-            span = Span.iso_week(digits[0], digits[1])
-        elif kind == "ymd":
-            span = Span.of_date("day", *digits)
-        elif kind == "compact" and allow_ambiguous:
-            span = iso_span(f"{text[:4]}-{text[4:6]}-{text[6:]}")
-        elif kind == "dmy":
-            if not allow_ambiguous and self.word(i + 1) in ("is", "by", "has"):
-                return None  # a title: "11/22/63 is a novel"
-            first, second, year = digits
-            day_first = self.is_day_first or "." in text  # with dots the day comes first
-            span = self.numbered_day(first, second, self.expand_year(year), day_first)
-            if first != second and max(first, second) < 13 and not self.fits_weekday(i, span):
-                span = self.numbered_day(first, second, self.expand_year(year), not day_first)
-        elif kind == "odd":
-            span = parse_with_dateparser(text, self.now)
-        elif kind == "yy" and allow_ambiguous:
-            span = Span.of_date("year", self.expand_year(digits[0]))
-        elif kind == "years":
-            span = self.year_range(digits[0], digits[1])
-        elif kind == "days":
-            span = self.day_range(text)
-        elif kind == "md" and self.is_month_and_day(i, expected):
-            first, second = digits
-            if year_found := self.year_after(i + 1) if self.word(i + 1) == "," else None:
-                return self.numbered_day(first, second, year_found[0]), year_found[1]
-            span = self.in_open_year(lambda year: self.numbered_day(first, second, year))
-        elif kind == "quarter":
-            return self.quarter(i, allow_ambiguous)
-        elif kind == "decade":
-            return self.decade(i)
+        match kind:
+            case "iso":
+                return self.iso_moment(i)
+            case "quarter":
+                return self.quarter(i, allow_ambiguous)
+            case "decade":
+                return self.decade(i)
+            case "md" if self.is_month_and_day(i, expected):
+                return self.month_and_day(i, digits[0], digits[1])
+            case "dmy" if allow_ambiguous or self.word(i + 1) not in ("is", "by", "has"):  # "11/22/63 is a novel"
+                span = self.day_month_year(i, *digits)
+            case "ymd":
+                span = Span.of_date("day", *digits)
+            case "isomonth":
+                span = Span.of_date("month", digits[0], digits[1])
+            case "isoweek":
+                span = Span.iso_week(digits[0], digits[1])
+            case "compact" if allow_ambiguous:
+                span = iso_span(f"{text[:4]}-{text[4:6]}-{text[6:]}")
+            case "yy" if allow_ambiguous:
+                span = Span.of_date("year", self.expand_year(digits[0]))
+            case "years":
+                span = self.year_range(digits[0], digits[1])
+            case "days":
+                span = self.day_range(text)
+            case "odd":
+                span = parse_with_dateparser(text, self.now)
+        return (span, i + 1) if span else None
+
+    def iso_moment(self, i: int) -> SpanMatch:
+        """As in "2023-05-07", "2023-05-07T15:00 CET"."""
+        text = self.word(i)
+        span = iso_span(text)
+        if ":" not in text:
+            return span, i + 1
+        zone, j = self.time_zone(i + 1)
+        return Span(in_zone(span.start, zone), in_zone(span.end, zone), span.granularity), j
+
+    def day_month_year(self, i: int, first: int, second: int, year: int) -> Span:
+        """As in "7/5/2023". The order is that of the text, unless a weekday next to it says otherwise."""
+        day_first = self.is_day_first or "." in self.word(i)  # with dots the day comes first
+        span = self.numbered_day(first, second, self.expand_year(year), day_first)
+        if first != second and max(first, second) < 13 and not self.fits_weekday(i, span):
+            return self.numbered_day(first, second, self.expand_year(year), not day_first)
+        return span
+
+    def month_and_day(self, i: int, first: int, second: int) -> SpanMatch:
+        """As in "on 7/22", "on 7/22, 2023"."""
+        if year_found := self.year_after(i + 1) if self.word(i + 1) == "," else None:
+            return self.numbered_day(first, second, year_found[0]), year_found[1]
+        span = self.in_open_year(lambda year: self.numbered_day(first, second, year))
         return (span, i + 1) if span else None
 
     def fits_weekday(self, i: int, span: Span) -> bool:

@@ -37,6 +37,8 @@ NEGATION_PATTERN = re.compile(
 )
 NUMBER_PATTERN = re.compile(r"\d+(?:[.,:]\d+)*")
 _SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’)\]」』]*$")
+_AROUND_SENTENCE = " .!…。\"'“”„‘’«»「」『』"
+"""Quotes and marks that say nothing of what a sentence tells."""
 _CLAUSE_BREAK = re.compile(r"[,;:]|\b(?:and|but|while|whereas|though|although)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 MAX_FAILURES = 2
@@ -61,8 +63,14 @@ def merge_sentences(texts: Sequence[str]) -> str:
 
 
 def sentence_key(sentence: str) -> str:
-    """A form that is the same for two spellings of one sentence."""
-    return normalize_text(sentence).rstrip(". ")
+    """A form that is the same for two spellings of one sentence: in quotes or not, with whatever mark at its end or
+    none. A question is not the statement with the same words.
+
+    >>> sentence_key("“Ana rows!”") == sentence_key("Ana rows."), sentence_key("Ana rows?") == sentence_key("Ana rows.")
+    (True, False)
+    """
+    words = normalize_text(sentence).strip(_AROUND_SENTENCE)
+    return words.rstrip(_AROUND_SENTENCE + "?") + "?" if words.endswith("?") else words
 
 
 @dataclass(frozen=True, slots=True)
