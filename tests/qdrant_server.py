@@ -194,7 +194,6 @@ class RunningServer:
 def running_server() -> Iterator[RunningServer]:
     process = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True)
     try:
-        assert process.stdout is not None
         yield RunningServer(process.stdout.readline().strip())
     finally:
         process.kill()

@@ -159,6 +159,7 @@ def test_a_bad_row_is_named_and_keeps_out_the_good_ones(lived_in: Space) -> None
 
     refused(lambda s: s.add_many([good, good, {"text": ""}]), lived_in, "row 3: text=''")
     refused(lambda s: s.add_many([good, {"text": "a", "colour": 1}]), lived_in, "row 2", "'colour'", "fields are")
+    refused(lambda s: s.add_many([good, {**good, "valid_from": "blursday"}]), lived_in, "row 2: valid_from='blursday'")
     refused(lambda s: s.add_many([good, {"txt": "a"}]), lived_in, "row 2: text is missing from {'txt': 'a'}")
     refused(lambda s: s.add_many([good, 7]), lived_in, "row 2: 7 is of type int, neither a text nor a dict")
     turns = [{"content": "Hello."}, {"content": "Bye.", "time": "blursday"}]
@@ -335,7 +336,6 @@ def test_numbers_of_numpy_are_numbers(lived_in: Space) -> None:
     """They come out of every notebook, and a receipt holds them as plain ones."""
     found = lived_in.recall("Alice", limit=np.int64(3), min_score=np.float32(0.0), weights={"words": np.float32(1)})
     assert len(found) == 1
-    assert found.receipt is not None
     assert type(found.receipt.limit) is int
     assert lived_in.audit.replay(found.receipt).hits == found.hits
 
@@ -774,17 +774,6 @@ def test_a_folder_with_somebody_elses_database(home: Path) -> None:
     assert (home / "ledger.db").read_bytes() == held
 
 
-def test_a_read_only_folder(reopen: Reopen, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Said at once. (Permission bits mean nothing to root, so the check is stubbed.)"""
-    reopen().add(PORTO)
-    reopen().close()
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "access", lambda path, mode: False)
-        with pytest.raises(remanence.errors.LedgerUnavailable, match=r"read-only.*change the permissions"):
-            reopen()
-    assert reopen().count() == 1
-
-
 FULL = """
 import resource, sys
 import remanence
@@ -925,13 +914,6 @@ def test_a_broken_projection_is_named_and_mended(space: Space, caplog: pytest.Lo
     assert "words" in space.admin.check()
     space.rebuild()
     assert (space.recall("Bob cello").missing, space.admin.check()) == ({}, {})
-
-
-def test_a_bad_date_in_a_batch_names_its_row(space: Space) -> None:
-    """And nothing of the batch is kept."""
-    with pytest.raises(remanence.InvalidInput, match="row 2: valid_from='blursday'"):
-        space.add_many([{"text": "one"}, {"text": "two", "valid_from": "blursday"}])
-    assert space.count() == 0
 
 
 def test_a_folder_without_memories_is_not_embedded_anew(home: Path) -> None:
@@ -1075,8 +1057,6 @@ def test_an_extractor_with_a_time_limit_reads_dates_in_the_given_order(day_first
 
     with remanence.open(None, embedder=HashingEmbedder(), extractor=Own(), day_first=day_first) as space:
         memory = space.add("We met in Porto on 03/04/2025.")
-        assert memory.valid is not None
-        assert memory.valid.start is not None
         assert memory.valid.start.month == month
 
 

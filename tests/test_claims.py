@@ -164,7 +164,6 @@ def test_a_registered_alias_is_found_in_any_case(space: Space, text: str) -> Non
 
     [mention] = [each for each in memory.mentions if each.kind == "organization"]
     found = space.entities.resolve(mention.name)
-    assert found is not None
     assert found.id == entity.id
 
 
@@ -207,7 +206,6 @@ def test_a_text_from_before_the_alias_keeps_its_mentions_and_is_found_by_its_wor
     space.entities.register("AlphaOne LLC", aliases=["AO"])
 
     kept = space.get(memory.id)
-    assert kept is not None
     assert not kept.mentions
     assert space.recall("What did AlphaOne LLC do?")[0].memory.id == memory.id
 

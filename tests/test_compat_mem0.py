@@ -158,7 +158,6 @@ class TestChanges:
         [entry] = memory.add("The pass is 12.", user_id="u", metadata={"a": 1}, expiration_date="2999-01-01")["results"]
         memory.update(entry["id"], metadata={"b": 2})
         changed = memory.get(entry["id"])
-        assert changed is not None
         assert (changed["memory"], changed["metadata"], changed["expiration_date"]) == (
             "The pass is 12.",
             {"a": 1, "b": 2},

@@ -20,10 +20,8 @@ def test_the_commands_of_the_examples_are_commands() -> None:
     """Of the container, of the service, and of what their comments tell to type."""
     docker, unit = (DEPLOY / "Dockerfile").read_text("utf-8"), (DEPLOY / "remanence.service").read_text("utf-8")
     start = re.search(r'^CMD (\["serve".*\])$', docker, re.MULTILINE)
-    assert start is not None
     options_of(" ".join(re.findall(r'"([^"]+)"', start[1])))
     service = re.search(r"^ExecStart=\S+/remanence (.*)$", unit, re.MULTILINE)
-    assert service is not None
     options_of(service[1])
     [made] = re.findall(r"^#     \S+/remanence (.*tokens create.*)$", unit, re.MULTILINE)
     options_of(made)

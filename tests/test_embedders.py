@@ -40,6 +40,7 @@ from remanence.models.embedders import (
     resolve_embedder,
     sentence_embedder,
 )
+from remanence.ports import Embedder
 from remanence.testing import EmbedderContract
 from remanence.testing.fakes import HashingEmbedder
 
@@ -290,7 +291,43 @@ def test_one_text_in_place_of_a_list_is_refused() -> None:
         resolve_embedder(None).embed("hello")
 
 
+class OwnEmbedderContract(EmbedderContract):
+    """What those that come with the package promise beside."""
+
+    def test_a_text_has_the_same_vector_alone_and_among_others(self) -> None:
+        """To the last bit, so that a ledger can be checked against its texts."""
+        alone = self.make().embed(["Alice lives in Porto."])[0]
+
+        assert np.array_equal(alone, self.make().embed(["x", "Alice lives in Porto.", "y z"])[1])
+
+    @pytest.mark.slow
+    def test_any_unicode_and_a_megabyte_are_embedded(self) -> None:
+        """Scripts, emoji, control marks, marks of the tokenizers, half a surrogate pair, many words and one."""
+        scripts = ["東京に住んでいます", "مرحبا بالعالم", "👩\u200d👩\u200d👧 🎉"]
+        texts = [*scripts, "\x00\u200b", "<s> </s> <unk> [CLS] [SEP]", "broken \ud83d here"]
+        rows = self.make().embed([*texts, "the harbour of Lisbon " * 50_000, "x" * 1_000_000])
+
+        assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1] * len(rows))
+
+    def test_eight_threads_get_what_one_gets(self) -> None:
+        """Also when they are the first to ask, so that all of them load the model."""
+        texts = [f"memory number {number} about Lisbon" for number in range(20)]
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: self.make().embed(texts), range(8)))
+
+        assert all(np.allclose(answers[0], answer, atol=1e-5) for answer in answers)
+
+
 # The static table
+
+
+class TestStaticTable(OwnEmbedderContract):
+    def make(self) -> Embedder:
+        return resolve_embedder("fast")
+
+    def test_a_question_is_embedded_like_a_text(self) -> None:
+        text = "Alice lives in Porto."
+        assert np.array_equal(self.make().embed([text])[0], self.make().embed_query(text))
 
 
 def test_related_texts_are_nearer_than_unrelated_ones() -> None:
@@ -304,44 +341,9 @@ def test_related_texts_are_nearer_than_unrelated_ones() -> None:
     )
 
 
-def test_a_text_gives_the_same_vector_alone_and_among_others() -> None:
-    """As a document, as a question, in any company."""
-    embedder = resolve_embedder("fast")
-    alone = embedder.embed(["Alice lives in Porto."])[0]
-
-    assert np.array_equal(alone, embedder.embed(["x", "Alice lives in Porto.", "y z"])[1])
-    assert np.array_equal(alone, embedder.embed_query("Alice lives in Porto."))
-
-
 def test_a_text_without_words_is_zeros() -> None:
     """Empty, and blanks only."""
     assert not resolve_embedder("fast").embed(["", "   "]).any()
-
-
-def test_any_unicode_is_embedded() -> None:
-    """Scripts, emoji, control marks, marks of the tokenizer, and half a surrogate pair."""
-    texts = ["東京に住んでいます", "مرحبا بالعالم", "👩‍👩‍👧 🎉", "\x00\u200b", "<s> </s> <unk>", "broken \ud83d here"]
-    rows = resolve_embedder("fast").embed(texts)
-
-    assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1] * len(texts))
-
-
-@pytest.mark.slow
-def test_a_megabyte_is_embedded() -> None:
-    """As many words or as a single one."""
-    words, word = "the harbour of Lisbon " * 50_000, "x" * 1_000_000
-
-    assert np.linalg.norm(resolve_embedder("fast").embed([words, word]), axis=1).tolist() == pytest.approx([1, 1])
-
-
-def test_eight_threads_get_what_one_gets() -> None:
-    """Also when they are the first to ask, so that all of them load the table."""
-    texts = [f"memory number {number} about Lisbon" for number in range(200)]
-    embedder = resolve_embedder("fast")
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: embedder.embed(texts), range(16)))
-
-    assert all(np.array_equal(answers[0], answer) for answer in answers)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -359,7 +361,7 @@ def test_a_forked_process_embeds_without_a_warning() -> None:
 # The sentence embedder
 
 
-class TestSentenceEmbedder(EmbedderContract):
+class TestSentenceEmbedder(OwnEmbedderContract):
     """The default, a small transformer."""
 
     def make(self) -> SentenceEmbedder:
@@ -374,13 +376,10 @@ class TestSentenceEmbedder(EmbedderContract):
         assert live @ home > live @ job
         assert work @ job > work @ home
 
-    def test_a_text_has_the_same_vector_alone_and_among_others(self) -> None:
-        """To the last bit, so that a ledger can be checked against its texts. A question has another one."""
+    def test_a_question_is_embedded_otherwise_and_an_empty_text_too(self) -> None:
         text = "Alice lives in Porto."
-        alone = self.make().embed([text])[0]
-
-        assert np.array_equal(alone, self.make().embed(["x", text, "y z"])[1])
-        assert not np.array_equal(alone, self.make().embed_query(text))
+        assert not np.array_equal(self.make().embed([text])[0], self.make().embed_query(text))
+        assert np.linalg.norm(self.make().embed([""])).tolist() == pytest.approx(1)
 
     def test_of_a_long_text_each_part_counts(self) -> None:
         """What comes after the first window too."""
@@ -389,22 +388,6 @@ class TestSentenceEmbedder(EmbedderContract):
         asked = self.make().embed_query("What is the cat allergic to?")
 
         assert asked @ with_end > asked @ plain + 0.1
-
-    def test_any_unicode_and_a_megabyte_are_embedded(self) -> None:
-        """Also half a surrogate pair, and nothing at all."""
-        texts = ["東京に住んでいます", "👩‍👩‍👧 🎉", "\x00\u200b", "[CLS] [SEP]", "broken \ud83d here", ""]
-        rows = self.make().embed([*texts, "x" * 1_000_000])
-
-        assert rows.shape == (len(texts) + 1, 256)
-        assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1] * len(rows))
-
-    def test_eight_threads_get_what_one_gets(self) -> None:
-        """At the same time, with one session of one thread."""
-        texts = [f"memory number {number} about Lisbon" for number in range(20)]
-        with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(lambda _: self.make().embed(texts), range(8)))
-
-        assert all(np.allclose(answers[0], answer, atol=1e-5) for answer in answers)
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
     @pytest.mark.slow

@@ -152,7 +152,6 @@ def test_an_alias_may_be_given_its_time_later(space: Space) -> None:
 
     assert until.added == ("Twitter",)
     entity = space.entities.resolve("X")
-    assert entity is not None
     assert entity.aliases == (Alias("Twitter", Window(None, datetime(2023, 7, 24, tzinfo=UTC))),)
 
 
@@ -178,7 +177,6 @@ def test_merged_entities_are_one_until_undone(space: Space, clock: FakeClock) ->
     merged = space.entities.merge(bob, robert.id, why="he said so", observed_by="Alice")
 
     assert merged.entity == space.entities.resolve("Bobby") == space.entities.get(bob.id)
-    assert merged.entity is not None
     assert merged.entity.id == robert.id
     assert merged.entity.names == ("Robert Jones", "Bob", "Bobby")
     clock.advance(days=1)
@@ -209,7 +207,6 @@ def test_a_time_given_to_the_name_of_a_part_stays_with_the_part(space: Space) ->
     space.entities.register("Robert", aliases=[("Bob", None, "2020")])
     space.entities.undo(merged)
 
-    assert bob is not None
     assert whoever(space, "Bob").id == bob.id
 
 
@@ -234,7 +231,6 @@ def test_names_can_be_split_off(space: Space) -> None:
     split = space.entities.split("Ali", ["A. Smythe", "Smythe"], why="her neighbour")
 
     assert split.entity == space.entities.resolve("Smythe")
-    assert split.entity is not None
     assert (split.entity.names, split.entity.kind) == (("A. Smythe", "Smythe"), "person")
     assert whoever(space, "Ali").names == ("Alice Smith", "Ali")
     space.entities.undo(split)
@@ -247,7 +243,6 @@ def test_what_was_merged_can_be_split_by_its_names(space: Space) -> None:
     space.entities.merge("Bob", "Robert")
     split = space.entities.split("Robert", "Bob")
 
-    assert split.entity is not None
     assert split.entity.name == "Bob"
     assert whoever(space, "Robert").names == ("Robert",)
     with space._engine.open_index(space.name) as index:
@@ -394,8 +389,6 @@ def test_a_view_only_reads(space: Space) -> None:
 def test_what_may_be_one_is_alike_and_found(space: Space, one: str, other: str) -> None:
     """Either way round, with a reason, and never for certain; also among the blocks that make looking cheap."""
     there, back = name_similarity(one, other), name_similarity(other, one)
-    assert there is not None
-    assert back is not None
     assert there.score == back.score
     assert 0 < there.score < 1
     assert there.reason

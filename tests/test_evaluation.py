@@ -303,8 +303,6 @@ class TestEvaluate:
 
         [turn], [text] = ([*each.space.memories()] for each in (said, read))
 
-        assert turn.turn is not None
-        assert turn.turn.at is not None
         assert (turn.turn.speaker, turn.turn.conversation, turn.turn.at.day) == ("Ann", "s", 1)
         assert (text.turn, text.source, text.recorded_at.isoformat()) == (None, "Porto", f"{at}+00:00")
         said.close()

@@ -269,7 +269,6 @@ def dropped(space: Space) -> None:
         assert not any("Pixel" in text for text in found)
     hits = {hit.memory.text: hit for hit in space.recall("Which phone do I have?", reader="none")}
     replaced_by = hits["My phone is a Pixel 7."].superseded_by
-    assert replaced_by is not None
     assert replaced_by.text == "The user's phone is an iPhone 15."
     assert "Pixel" not in str(space.profile())
 

@@ -314,6 +314,7 @@ def test_a_folder_that_turns_read_only() -> None:
     assert printed.splitlines()[-1:] == ["all there"], printed + failed[-2000:]
     assert "refused:" in printed
     assert "read-only" in printed
+    assert "change the permissions" in printed
 
 
 # Clocks

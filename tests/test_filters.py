@@ -196,7 +196,6 @@ def test_filters_survive_closing_erasure_and_rebuilding(reopen: Callable[[], Spa
 def test_a_receipt_keeps_the_filters(rivers: Space) -> None:
     """A replay, also of one that was written as JSON, returns the same."""
     recall = rivers.recall("river", meta={"page": {"$gte": 2}}, source=["b.pdf"], conversation=None)
-    assert recall.receipt is not None
 
     again = rivers.audit.replay(Receipt.from_dict(recall.receipt.to_dict()))
     assert [hit.memory.id for hit in again] == [hit.memory.id for hit in recall]
@@ -216,7 +215,6 @@ def test_the_reader_is_given_what_passes_only() -> None:
         space.add("Alice lives in Lisbon.", source="new", now="2026-02-01")
         [hit] = space.recall("Where does Alice live?", source="old")
         assert (hit.memory.text, hit.current) == ("Alice lives in Porto.", False)
-        assert hit.superseded_by is not None
         assert hit.superseded_by.source == "new"
     assert seen
     assert not any("Lisbon" in text for text in seen)

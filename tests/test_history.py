@@ -112,7 +112,6 @@ def test_an_edge_ends_when_another_takes_its_place(space: Space, clock: FakeCloc
     ]
     assert isinstance(story[4].value, Memory)
     assert story[4].value.id == lisbon.id
-    assert story[5].why is not None
     assert story[5].why.startswith("followed by Alice —lives_in→ Lisbon")
 
 

@@ -102,7 +102,6 @@ class TestChatGPT:
             ("assistant", "Noted: no hazelnuts."),
             ("me", "Thank you."),
         ]
-        assert memories[0].turn is not None
         assert memories[0].turn.at == datetime.fromtimestamp(1_700_000_001.5, UTC)
         assert memories[0].turn.conversation == "chatgpt:c1"
         assert memories[0].meta["title"] == "Dinner"
@@ -368,7 +367,6 @@ class TestMemvara:
         assert bosch.expires_at is not None
         assert [(triple.subject, triple.object) for triple in bosch.triples] == [("Ana", "Bosch")]
         turn = next(memory for memory in space.memories() if memory.text == "I moved to Lisbon.")
-        assert turn.turn is not None
         assert turn.turn.at.date().isoformat() == "2026-11-16"
         harbour = next(memory for memory in space.memories() if "harbour" in memory.text)
         assert harbour.source == "Harbour"

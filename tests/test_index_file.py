@@ -107,7 +107,6 @@ def test_a_killed_process_leaves_the_last_file(tmp_path: Path, monkeypatch: pyte
     for number in range(100):
         space.add(f"Box {number} has {number} pens.")
         with space._engine.open_index(space.name) as index:
-            assert index._index_file is not None
             index._index_file.wait()
     shutil.copytree(tmp_path / "alive", tmp_path / "killed")
     expected = [hit.memory.text for hit in space.recall("Box 99 has 99 pens.")]

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -166,11 +167,8 @@ def test_four_spaces_open_at_once(home: Path) -> None:
     """Each waits for the three others to be opening."""
     together = threading.Barrier(4, timeout=30)
     with remanence.open(home, embedder=HashingEmbedder(), vectors=Stores(lambda _: together.wait() and None)) as space:
-        threads = [threading.Thread(target=space.child(str(n)).count) for n in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda n: space.child(str(n)).count(), range(4)))
         assert not together.broken
 
 

@@ -54,9 +54,7 @@ def test_a_model_words_it_once(kind: Callable[[ScriptedModel], object], clock: F
         assert all(text in script.prompts[0] for text in TEA)
 
         run = upkeep.apply(plan)
-        assert run is not None
         kept = space.get(run.made[0])
-        assert kept is not None
         assert (kept.text, len(script.prompts)) == (GOOD, 1)
 
 
@@ -101,7 +99,6 @@ def test_a_model_that_misbehaves_leaves_it_to_the_rules(line: object, clock: Fak
         plan = upkeep.consolidate()
         assert plan.merges[0].text == merge_sentences(TEA)
         memory = space.get(plan.merges[0].version.memory)
-        assert memory is not None
         assert memory.meta["merged"]["by"] == "rules"
         assert memory.meta["merged"]["problem"] in str(plan)
 
@@ -203,7 +200,6 @@ def test_without_a_model_the_rules_write(clock: FakeClock) -> None:
         space.add_many([{"text": text} for text in TEA])
         plan = space.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7).consolidate()
         memory = space.get(plan.merges[0].version.memory)
-        assert memory is not None
         assert memory.text == merge_sentences(TEA)
         assert memory.meta == {"merged": {"first_told": clock.now().isoformat(), "by": "rules"}}
 

@@ -58,7 +58,6 @@ def test_the_rest_is_read_here_if_the_child_is_killed() -> None:
     texts = [(row["text"], NOW, None) for row in rows(2_000)]
     with ParallelExtractor(RuleExtractor(), texts) as ahead:
         found = [ahead.extract(*texts[0][:1], now=NOW)]
-        assert ahead._child is not None
         ahead._child.kill()
         found += [ahead.extract(text, now=now) for text, now, _ in texts[1:]]
 

@@ -19,7 +19,6 @@ from remanence.index.vectors.vectors import Vectors
 from remanence.index.words import Words
 from remanence.ledger.in_memory import InMemoryLedger
 from remanence.ledger.locks import FolderLocks, ThreadLocks
-from remanence.models.embedders import StaticEmbedder
 from remanence.models.extractors import RuleExtractor
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.models.readers import FunctionReader, SmallReader
@@ -106,11 +105,6 @@ class TestDictStores(VectorStoresContract):
 class TestLocalStores(VectorStoresContract):
     def make(self) -> LocalStores:
         return LocalStores()
-
-
-class TestStaticEmbedder(EmbedderContract):
-    def make(self) -> StaticEmbedder:
-        return StaticEmbedder()
 
 
 class TestHashingEmbedder(EmbedderContract):

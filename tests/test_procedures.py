@@ -39,10 +39,8 @@ def test_runs_with_the_same_steps_are_counted_together(space: Space) -> None:
 
     assert steps(found) == ["release"], "it never failed"
     assert space.count() == 2
-    assert found is not None
     assert len(found.memories) == 2
     assert (found.worked, found.failed) == (1, 0)
-    assert found.last_failure is not None
     assert (found.last_failure.worked, found.last_failure.failed, found.last_failure.error) == (2, 1, "disk full")
     assert found.avoid == (), "they worked more often than they failed"
     assert [each.task for each in space.procedures.list()] == [f"{DEPLOY.upper()}."]
@@ -67,7 +65,6 @@ def test_steps_are_forgotten_when_a_newer_version_makes_them_wrong(space: Space)
     record(DEPLOY, ["build", "release"], outcome="failure", error="not tested", tools=NEW)
     broken = recall(DEPLOY)
 
-    assert broken is not None
     assert broken.steps == ()
     assert broken.last_worked is None
     assert [(each.error, each.worked, each.tools) for each in broken.avoid] == [("not tested", 4, NEW)]
@@ -90,7 +87,6 @@ def test_the_version_that_was_recorded_last_is_the_present_one(space: Space) -> 
     found = space.procedures.recall(DEPLOY)
 
     assert steps(found) == ["test"]
-    assert found is not None
     assert (found.tools, found.untried) == (NEW, {})
 
 
@@ -113,7 +109,6 @@ def test_a_few_failures_in_a_row_outweigh_many_old_successes(space: Space) -> No
     space.procedures.record(DEPLOY, ["build", "release"], outcome="failure")
 
     found = space.procedures.recall(DEPLOY)
-    assert found is not None
     assert found.steps == ()
     assert found.avoid[0].failed == 3
 
@@ -126,10 +121,8 @@ def test_the_past_knows_what_was_recorded_by_then(space: Space, clock: FakeClock
     space.procedures.record(DEPLOY, ["build", "release"], outcome="failure", error="closed")
     now, then = space.procedures.recall(DEPLOY), space.as_of(before).procedures.recall(DEPLOY)
 
-    assert now is not None
     assert now.steps == ()
     assert now.failed == 2
-    assert then is not None
     assert (then.worked, then.failed, then.last_failure) == (1, 0, None)
     assert not hasattr(space.as_of(before).procedures, "record")
 
@@ -213,7 +206,6 @@ def test_a_similar_task_is_chosen_by_the_reader_if_it_is_clear_which() -> None:
         for task in tasks:
             space.procedures.record(task, [f"do {task}"])
         found = space.procedures.recall("Please release our shop for the testers")
-        assert found is not None
         assert found.task == DEPLOY
         assert found.probability == pytest.approx(0.9)
         assert steps(found) == [f"do {DEPLOY}"]
@@ -233,7 +225,6 @@ def test_the_package_chooses_similar_tasks(monkeypatch: pytest.MonkeyPatch) -> N
         space.procedures.record(DEPLOY, ["build", "release"])
         space.procedures.record("Cancel the booking of a customer", ["find_booking", "cancel_booking"])
         found = space.procedures.recall("Call off a customer's booking")
-        assert found is not None
         assert found.task == "Cancel the booking of a customer"
         assert space.procedures.recall("Delete the shop from staging") is None
         assert space.procedures.recall("Bake a cake") is None
@@ -245,7 +236,6 @@ def test_a_skill_has_front_matter_steps_and_what_to_avoid(space: Space, tmp_path
         DEPLOY, ["release"], outcome="failure", error="not\n---\nbuilt", now="2026-05-05", tools=OLD
     )
     found = space.procedures.recall(DEPLOY)
-    assert found is not None
     path = found.to_skill(tmp_path)
     fields, body = split_front_matter(path.read_text(encoding="utf-8"))
 

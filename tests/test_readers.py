@@ -726,7 +726,6 @@ def test_one_recall_may_have_another_reader_or_none(name: str, clock: FakeClock)
 
     assert "boat" not in answer[0].memory.text
     assert (answer.confidence is None) == (name == "none")
-    assert answer.receipt is not None
     assert answer.receipt.to_dict()["reader"] == name
 
 

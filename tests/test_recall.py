@@ -516,7 +516,6 @@ def test_turns_know_their_speaker_and_their_conversation(town: Space) -> None:
     [hit, *_] = town.recall("Shall we try the ramen place?")
     memory = hit.memory
 
-    assert memory.turn is not None
     assert (memory.turn.speaker, memory.turn.number, memory.turn.conversation) == ("Carol", 0, "default")
     assert (memory.kind, memory.observed_by, str(memory.valid)) == ("episode", "Carol", "2026-05-01 12:00")
     assert str(town.recall("ramen", limit=1)) == "- [2026-05-01 12:00] Carol: Shall we try the new ramen place?"
@@ -528,7 +527,6 @@ def test_turns_of_two_conversations_are_numbered_apart(space: Space) -> None:
         for conversation in ("a", "b"):
             turn = {"role": "user", "content": f"{conversation} says {number}.", "conversation": conversation}
             [memory] = space.add_turns([turn])
-            assert memory.turn is not None
             assert (memory.turn.conversation, memory.turn.number) == (conversation, number)
 
 

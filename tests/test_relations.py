@@ -21,12 +21,6 @@ from remanence.text.temporal import parse_moment
 Reopen = Callable[..., Space]
 
 
-@pytest.fixture
-def says(space: Space) -> Space:
-    """Who states things outright: the space itself."""
-    return space
-
-
 def ask(space: Space, method: str, *given: Any, as_of: datetime | None = None, **more: Any) -> Any:
     """Ask the relations of a space; the first of `given`, if text, is a name."""
     with space._engine.open_index(space.name) as index:
@@ -179,10 +173,10 @@ def test_something_said_a_thousand_times_is_one_stretch() -> None:
 # Single-valued
 
 
-def test_a_later_fact_closes_the_earlier(space: Space, says: Space) -> None:
+def test_a_later_fact_closes_the_earlier(space: Space) -> None:
     """She lives in one place at a time; the old line stays, with its end."""
-    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
-    lisbon = says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
+    space.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    lisbon = space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
 
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-05-01", "Lisbon, since 2026-05-01"]
     old, _ = ask(space, "timeline", "Alice", "lives_in")
@@ -190,11 +184,11 @@ def test_a_later_fact_closes_the_earlier(space: Space, says: Space) -> None:
     assert str(old.claimed_window) == "since 2026-01-01"
 
 
-def test_a_late_fact_lands_where_it_belongs(space: Space, says: Space) -> None:
+def test_a_late_fact_lands_where_it_belongs(space: Space) -> None:
     """Learned last that she was in Faro in March: Porto is split, Lisbon is untouched."""
-    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
-    says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
-    says.graph.relate("Alice", "lives_in", "Faro", valid_from="2026-03", valid_until="2026-04")
+    space.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
+    space.graph.relate("Alice", "lives_in", "Faro", valid_from="2026-03", valid_until="2026-04")
 
     assert line(space, "Alice", "lives_in") == [
         "Porto, 2026-01-01 to 2026-03-01",
@@ -216,11 +210,11 @@ def test_undated_facts_follow_each_other_as_they_were_learned(space: Space, cloc
     ]
 
 
-def test_a_memory_and_a_saying_outright_are_one_relation(space: Space, says: Space) -> None:
+def test_a_memory_and_a_saying_outright_are_one_relation(space: Space) -> None:
     """Whoever says the same adds evidence, not a second relation."""
     memory = space.add("Alice lives in Porto.")
     other = space.add("Bob says she likes it there.")
-    says.graph.relate("Alice", "lives in", "Porto", evidence=other)
+    space.graph.relate("Alice", "lives in", "Porto", evidence=other)
 
     (relation,) = ask(space, "relations_of", "Alice", predicates=["lives_in"])
     assert relation.evidence == (memory.id, other.id)
@@ -254,43 +248,43 @@ def test_a_role_has_one_holder(space: Space, clock: FakeClock) -> None:
     assert line(space, "Tim Cook", "ceo_of") == ["Apple, since 2011-08-01"]
 
 
-def test_what_never_changes_is_not_succeeded(space: Space, says: Space, clock: FakeClock) -> None:
+def test_what_never_changes_is_not_succeeded(space: Space, clock: FakeClock) -> None:
     """Two birthplaces from two people are a conflict, however much later the second is told."""
-    says.graph.relate("Alice", "born_in", "Porto", observed_by="ann")
+    space.graph.relate("Alice", "born_in", "Porto", observed_by="ann")
     clock.advance(days=30)
-    says.graph.relate("Alice", "born_in", "Faro", observed_by="bob")
+    space.graph.relate("Alice", "born_in", "Faro", observed_by="bob")
 
     assert line(space, "Alice", "born_in") == ["Porto, any time", "Faro, any time"]
 
 
-def test_many_valued_claims_stand_beside_each_other(space: Space, says: Space) -> None:
+def test_many_valued_claims_stand_beside_each_other(space: Space) -> None:
     """She may like two things; each has the union of its windows."""
-    says.graph.relate("Alice", "likes", "tea", valid_from="2026-01", valid_until="2026-02")
-    says.graph.relate("Alice", "likes", "coffee")
-    says.graph.relate("Alice", "likes", "tea", valid_from="2026-02", valid_until="2026-03", observed_by="bob")
+    space.graph.relate("Alice", "likes", "tea", valid_from="2026-01", valid_until="2026-02")
+    space.graph.relate("Alice", "likes", "coffee")
+    space.graph.relate("Alice", "likes", "tea", valid_from="2026-02", valid_until="2026-03", observed_by="bob")
 
     assert sorted(line(space, "Alice", "likes")) == ["coffee, since 2026-05-04 09:00", "tea, 2026-01-01 to 2026-03-01"]
 
 
-def test_a_declaration_holds_from_where_it_was_made(space: Space, says: Space, clock: FakeClock) -> None:
+def test_a_declaration_holds_from_where_it_was_made(space: Space, clock: FakeClock) -> None:
     """Declared single-valued, the later value closes the earlier; a view of before knows nothing of it."""
-    says.graph.relate("Alice", "drives", "a Volvo", valid_from="2025")
-    says.graph.relate("Alice", "drives", "a Fiat", valid_from="2026")
+    space.graph.relate("Alice", "drives", "a Volvo", valid_from="2025")
+    space.graph.relate("Alice", "drives", "a Fiat", valid_from="2026")
     before = clock.now()
     clock.advance(days=1)
-    says.graph.declare("drives", single_valued=True)
+    space.graph.declare("drives", single_valued=True)
 
     assert line(space, "Alice", "drives") == ["a Volvo, 2025-01-01 to 2026-01-01", "a Fiat, since 2026-01-01"]
     assert line(space, "Alice", "drives", as_of=before) == ["a Volvo, since 2025-01-01", "a Fiat, since 2026-01-01"]
-    says.graph.declare("drives", single_valued=False)
+    space.graph.declare("drives", single_valued=False)
     assert len(around(space, "Alice", at=clock.now())) == 2
 
 
-def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space, says: Space) -> None:
+def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space) -> None:
     """Said either way, shown either way; and what is single-valued one way is so the other way round."""
-    says.graph.declare("works_at", inverse="employs")
-    says.graph.relate("Alice", "works_at", "Acme", valid_from="2025")
-    says.graph.relate("Globex", "employs", "Alice", valid_from="2026")
+    space.graph.declare("works_at", inverse="employs")
+    space.graph.relate("Alice", "works_at", "Acme", valid_from="2025")
+    space.graph.relate("Globex", "employs", "Alice", valid_from="2026")
 
     assert line(space, "Alice", "works_at") == ["Acme, 2025-01-01 to 2026-01-01", "Globex, since 2026-01-01"]
     assert around(space, "Globex", direction="out") == ["Globex employs Alice"]
@@ -299,11 +293,11 @@ def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space, says: 
     assert line(space, "Globex", "employs") == ["Alice, since 2026-01-01"]
 
 
-def test_a_predicate_that_is_its_own_inverse_holds_both_ways(space: Space, says: Space) -> None:
+def test_a_predicate_that_is_its_own_inverse_holds_both_ways(space: Space) -> None:
     """Whoever is asked is the subject."""
-    says.graph.declare("married_to", inverse="married_to")
-    says.graph.relate("Alice", "married_to", "Bob", valid_from="2020")
-    says.graph.relate("Carol", "married_to", "Bob", valid_from="2024")
+    space.graph.declare("married_to", inverse="married_to")
+    space.graph.relate("Alice", "married_to", "Bob", valid_from="2020")
+    space.graph.relate("Carol", "married_to", "Bob", valid_from="2024")
 
     assert around(space, "Bob", at=on("2026-01-01")) == ["Bob married_to Carol"]
     assert line(space, "Bob", "married_to") == ["Alice, 2020-01-01 to 2024-01-01", "Carol, since 2024-01-01"]
@@ -392,11 +386,11 @@ def test_what_a_claim_has_come_to_depends_on_when_it_is_asked(space: Space, cloc
     assert space.graph.query("Alice", relations="lives_in").nodes[1].label == "Lisbon"
 
 
-def test_a_saying_outright_makes_a_memory_stale(space: Space, says: Space, clock: FakeClock) -> None:
+def test_a_saying_outright_makes_a_memory_stale(space: Space, clock: FakeClock) -> None:
     """No memory took its place, but what it says holds no longer."""
     space.add("Alice lives in Porto.")
     clock.advance(days=1)
-    says.graph.relate("Alice", "lives_in", "Lisbon")
+    space.graph.relate("Alice", "lives_in", "Lisbon")
 
     assert ask(space, "superseding_row", 0) is None
     assert ask(space, "is_stale", 0) is True
@@ -427,11 +421,11 @@ def test_a_revision_that_changes_no_claim_does_not_make_it_newer(space: Space, c
 # Forgetting, erasing, ending
 
 
-def test_forgetting_hides_what_only_that_memory_supports(space: Space, says: Space) -> None:
+def test_forgetting_hides_what_only_that_memory_supports(space: Space) -> None:
     """And bringing it back brings that back, with no word said about relations."""
     memory = space.add("Alice met Bob.", triples=[])
-    says.graph.relate("Alice", "knows", "Bob", evidence=[memory])
-    says.graph.relate("Alice", "knows", "Carol")
+    space.graph.relate("Alice", "knows", "Bob", evidence=[memory])
+    space.graph.relate("Alice", "knows", "Carol")
 
     space.forget(memory.id)
     assert around(space, "Alice") == ["Alice knows Carol"]
@@ -526,23 +520,23 @@ def test_what_is_said_again_after_it_was_replaced_holds_again(space: Space, cloc
     assert space.recall("Where does Alice live?")[0].memory.text == "Alice lives in Porto."
 
 
-def test_an_erased_memory_supports_nothing(space: Space, says: Space) -> None:
+def test_an_erased_memory_supports_nothing(space: Space) -> None:
     """Neither its own claims nor those it was evidence for."""
     space.add("Alice was here.")
     memory = space.add("Alice lives in Porto.")
-    says.graph.relate("Alice", "knows", "Bob", evidence=memory)
+    space.graph.relate("Alice", "knows", "Bob", evidence=memory)
     space.erase(memory.id)
 
     assert around(space, "Alice") == []
 
 
-def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Space, clock: FakeClock) -> None:
+def test_ending_stamps_the_end_and_keeps_the_line(space: Space, clock: FakeClock) -> None:
     """What had been replaced does not come back, and a view of before knows nothing of it."""
-    says.graph.relate("Alice", "works_at", "Acme", valid_from="2025")
-    job = says.graph.relate("Alice", "works_at", "Globex", valid_from="2026")
+    space.graph.relate("Alice", "works_at", "Acme", valid_from="2025")
+    job = space.graph.relate("Alice", "works_at", "Globex", valid_from="2026")
     before = clock.now()
     clock.advance(days=1)
-    (ended,) = says.graph.invalidate_edge(job, valid_until="2026-04", why="she left")
+    (ended,) = space.graph.invalidate_edge(job, valid_until="2026-04", why="she left")
 
     assert (ended.id, str(ended.valid)) == (job.id, "2026-01-01 to 2026-04-01")
     assert line(space, "Alice", "works_at")[0] == "Acme, 2025-01-01 to 2026-01-01"
@@ -550,53 +544,53 @@ def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Space, clo
     assert line(space, "Alice", "works_at", as_of=before)[-1] == "Globex, since 2026-01-01"
 
 
-def test_what_has_ended_cannot_end_again(space: Space, says: Space, clock: FakeClock) -> None:
+def test_what_has_ended_cannot_end_again(space: Space, clock: FakeClock) -> None:
     """Nor is it written again; who states it again corroborates it, and one end is one event."""
-    says.graph.relate("Alice", "works_at", "Acme", observed_by="Ann")
-    says.graph.relate("Alice", "works_at", "Acme", observed_by="Bob")
+    space.graph.relate("Alice", "works_at", "Acme", observed_by="Ann")
+    space.graph.relate("Alice", "works_at", "Acme", observed_by="Bob")
     clock.advance(days=1)
-    says.graph.invalidate("Alice", "works_at", "Acme")
+    space.graph.invalidate("Alice", "works_at", "Acme")
     clock.advance(days=1)
 
     with pytest.raises(NotFound, match="does not hold"):
-        says.graph.invalidate("Alice", "works_at", "Acme")
-    assert [(e.kind, e.actor) for e in says.graph.timeline("Alice")] == [
+        space.graph.invalidate("Alice", "works_at", "Acme")
+    assert [(e.kind, e.actor) for e in space.graph.timeline("Alice")] == [
         ("edge added", "Ann"),
         ("edge corroborated", "Bob"),
         ("edge invalidated", None),
     ]
 
 
-def test_ending_what_two_memories_say_ends_both(space: Space, says: Space, clock: FakeClock) -> None:
+def test_ending_what_two_memories_say_ends_both(space: Space, clock: FakeClock) -> None:
     """Or the second would go on saying it; said again later, it is news."""
     first = space.add("Alice works at Acme.")
     space.add("At Acme, Alice is well known.", triples=[("Alice", "works_at", "Acme")])
     clock.advance(days=1)
-    says.graph.invalidate("Alice", "works_at", "Acme")
+    space.graph.invalidate("Alice", "works_at", "Acme")
 
     assert around(space, "Alice", at=clock.now()) == []
     assert ask(space, "is_stale", 0)
     clock.advance(days=1)
-    says.graph.relate("Alice", "works_at", "Acme")
+    space.graph.relate("Alice", "works_at", "Acme")
     assert around(space, "Alice", at=clock.now()) == ["Alice works_at Acme"]
     (held, _) = ask(space, "timeline", "Alice", "works_at")
     assert held.evidence[0] == first.id
 
 
-def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space, says: Space) -> None:
+def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space) -> None:
     """What holds up to that moment, not what begins with it."""
-    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
-    says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
+    space.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
 
-    assert [ended.object for ended in says.graph.invalidate("Alice", "lives_in", valid_until="2026-03")] == ["Porto"]
+    assert [ended.object for ended in space.graph.invalidate("Alice", "lives_in", valid_until="2026-03")] == ["Porto"]
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-03-01", "Lisbon, since 2026-03-01"]
 
 
-def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says: Space) -> None:
+def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space) -> None:
     """That is how a mistake is taken back, and what it had closed is open again."""
-    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
-    wrong = says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
-    says.graph.invalidate_edge(wrong.id, valid_until="2026-03")
+    space.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    wrong = space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
+    space.graph.invalidate_edge(wrong.id, valid_until="2026-03")
 
     assert line(space, "Alice", "lives_in") == ["Porto, since 2026-01-01"]
     taken_back = ask(space, "get", wrong.id)
@@ -606,24 +600,24 @@ def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says:
 # Names
 
 
-def test_names_of_one_entity_share_its_relations(space: Space, says: Space) -> None:
+def test_names_of_one_entity_share_its_relations(space: Space) -> None:
     """What is said of an alias is said of the entity."""
     with space._engine.open_index(space.name):
         registered = remanence.events.Registered("e" + "0" * 16, "Robert", (remanence.schema.Alias("Bob"),))
         space._engine.write(space.name, lambda _: [registered])
-    says.graph.relate("Robert", "lives_in", "Porto", valid_from="2025")
-    says.graph.relate("Bob", "lives_in", "Faro", valid_from="2026")
+    space.graph.relate("Robert", "lives_in", "Porto", valid_from="2025")
+    space.graph.relate("Bob", "lives_in", "Faro", valid_from="2026")
 
     assert line(space, "bob", "lives_in") == ["Porto, 2025-01-01 to 2026-01-01", "Faro, since 2026-01-01"]
     assert around(space, "Robert", at=on("2026-02-01")) == ["Bob lives_in Faro"]
 
 
-def test_beside_gives_what_is_tied_now(space: Space, says: Space) -> None:
+def test_beside_gives_what_is_tied_now(space: Space) -> None:
     """The other name and the predicate, from either end; not what is past or was replaced."""
-    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2025")
-    says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026")
-    says.graph.relate("Alice", "visited", "Rome", valid_until="2020")
-    says.graph.relate("Bob", "knows", "Alice")
+    space.graph.relate("Alice", "lives_in", "Porto", valid_from="2025")
+    space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026")
+    space.graph.relate("Alice", "visited", "Rome", valid_until="2020")
+    space.graph.relate("Bob", "knows", "Alice")
 
     with space._engine.open_index(space.name) as index:
         names = index.names
@@ -637,15 +631,15 @@ def test_beside_gives_what_is_tied_now(space: Space, says: Space) -> None:
 # Saying the same again, and saying it wrongly
 
 
-def test_the_very_same_again_writes_nothing(space: Space, says: Space) -> None:
+def test_the_very_same_again_writes_nothing(space: Space) -> None:
     """Relations, declarations and endings alike."""
     memory = space.add("Alice knows Bob well.")
     told: list[Callable[[], Any]] = [
-        lambda: says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026", evidence=memory),
-        lambda: says.graph.relate("alice", "Likes", "Tea"),
-        lambda: says.graph.declare("works_at", single_valued=True, inverse="employs"),
-        lambda: says.graph.declare("employs", inverse="works_at"),
-        lambda: says.graph.invalidate("Alice", "likes", valid_until="2026-06-01"),
+        lambda: space.graph.relate("Alice", "lives_in", "Porto", valid_from="2026", evidence=memory),
+        lambda: space.graph.relate("alice", "Likes", "Tea"),
+        lambda: space.graph.declare("works_at", single_valued=True, inverse="employs"),
+        lambda: space.graph.declare("employs", inverse="works_at"),
+        lambda: space.graph.invalidate("Alice", "likes", valid_until="2026-06-01"),
     ]
     first = [tell() for tell in told]
     with space._engine.open_index(space.name) as index:
@@ -655,10 +649,10 @@ def test_the_very_same_again_writes_nothing(space: Space, says: Space) -> None:
     assert space.admin.check() == {}
 
 
-def test_an_undated_claim_is_news_after_another_took_its_place(space: Space, says: Space, clock: FakeClock) -> None:
+def test_an_undated_claim_is_news_after_another_took_its_place(space: Space, clock: FakeClock) -> None:
     """Porto, Lisbon, and back to Porto: three moves."""
     for place in ("Porto", "Porto", "Lisbon", "Porto"):
-        says.graph.relate("Alice", "lives_in", place)
+        space.graph.relate("Alice", "lives_in", place)
         clock.advance(days=1)
 
     assert [held.split(",")[0] for held in line(space, "Alice", "lives_in")] == ["Porto", "Lisbon", "Porto"]
@@ -667,49 +661,46 @@ def test_an_undated_claim_is_news_after_another_took_its_place(space: Space, say
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        (lambda says: says.graph.relate("Alice", "lives->in", "Porto"), "'>'"),
-        (lambda says: says.graph.relate("Alice", " _ ", "Porto"), "contains no word"),
-        (lambda says: says.graph.relate("Alice", "lives_in\n", "Porto"), r"contains '\\n'"),
-        (lambda says: says.graph.relate("Alice", "x" * 200, "Porto"), "at most 128"),
-        (lambda says: says.graph.relate("Alice", 7, "Porto"), "predicate=7"),
-        (lambda says: says.graph.relate(" ", "likes", "tea"), "subject=' ' is blank"),
-        (lambda says: says.graph.relate("Alice", "likes", "x" * 600), "object has 600"),
-        (lambda says: says.graph.relate("Alice", "likes", "tea", confidence=2), "confidence=2"),
-        (
-            lambda says: says.graph.relate("A", "likes", "b", valid_from="2026", valid_until="2025"),
-            "does not come after",
-        ),
-        (lambda says: says.graph.relate("Alice", "likes", "tea", evidence=7), "Give a list of memories"),
-        (lambda says: says.graph.declare("likes"), "nothing is declared about 'likes'"),
-        (lambda says: says.graph.declare("likes", single_valued="yes"), "single_valued='yes'"),
-        (lambda says: says.graph.invalidate_edge(7), "neither a relation"),
+        (lambda graph: graph.relate("Alice", "lives->in", "Porto"), "'>'"),
+        (lambda graph: graph.relate("Alice", " _ ", "Porto"), "contains no word"),
+        (lambda graph: graph.relate("Alice", "lives_in\n", "Porto"), r"contains '\\n'"),
+        (lambda graph: graph.relate("Alice", "x" * 200, "Porto"), "at most 128"),
+        (lambda graph: graph.relate("Alice", 7, "Porto"), "predicate=7"),
+        (lambda graph: graph.relate(" ", "likes", "tea"), "subject=' ' is blank"),
+        (lambda graph: graph.relate("Alice", "likes", "x" * 600), "object has 600"),
+        (lambda graph: graph.relate("Alice", "likes", "tea", confidence=2), "confidence=2"),
+        (lambda graph: graph.relate("A", "likes", "b", valid_from="2026", valid_until="2025"), "does not come after"),
+        (lambda graph: graph.relate("Alice", "likes", "tea", evidence=7), "Give a list of memories"),
+        (lambda graph: graph.declare("likes"), "nothing is declared about 'likes'"),
+        (lambda graph: graph.declare("likes", single_valued="yes"), "single_valued='yes'"),
+        (lambda graph: graph.invalidate_edge(7), "neither a relation"),
     ],
 )
-def test_what_cannot_be_said_is_refused(space: Space, says: Space, wrong: Any, complaint: str) -> None:
+def test_what_cannot_be_said_is_refused(space: Space, wrong: Any, complaint: str) -> None:
     """With what is wrong and how to mend it, and nothing is written."""
     with pytest.raises(InvalidInput, match=complaint):
-        wrong(says)
+        wrong(space.graph)
     with space._engine.open_index(space.name) as index:
         assert index.catalog.position == 0
 
 
-def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Space) -> None:
+def test_what_is_not_there_cannot_be_spoken_of(space: Space) -> None:
     """Unknown and forgotten memories, unknown relations, what does not hold, an entity nobody knows."""
     gone = space.add("Alice likes tea.")
     space.forget(gone.id)
-    job = says.graph.relate("Alice", "works_at", "Acme", valid_from="2026-03")
+    job = space.graph.relate("Alice", "works_at", "Acme", valid_from="2026-03")
     with pytest.raises(NotFound, match="has no memory 'nope'"):
-        says.graph.relate("Alice", "likes", "tea", evidence="nope")
+        space.graph.relate("Alice", "likes", "tea", evidence="nope")
     with pytest.raises(NotFound, match="is forgotten"):
-        says.graph.relate("Alice", "likes", "tea", evidence=gone)
+        space.graph.relate("Alice", "likes", "tea", evidence=gone)
     with pytest.raises(NotFound, match="no relation or link 'nope'"):
-        says.graph.invalidate_edge("nope")
+        space.graph.invalidate_edge("nope")
     with pytest.raises(NotFound, match="Alice lives_in anything"):
-        says.graph.invalidate("Alice", "lives_in")
+        space.graph.invalidate("Alice", "lives_in")
     with pytest.raises(NotFound, match="has no entity"):
-        says.graph.relate("e0123456789abcdef", "likes", "tea")
+        space.graph.relate("e0123456789abcdef", "likes", "tea")
     with pytest.raises(InvalidInput, match=r"is before .* begins"):
-        says.graph.invalidate_edge(job, valid_until="2026-02")
+        space.graph.invalidate_edge(job, valid_until="2026-02")
 
 
 # Keeping
@@ -718,13 +709,12 @@ def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Space) -> Non
 def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reopen, clock: FakeClock) -> None:
     """They are arithmetic over the ledger, with a snapshot or without."""
     space = reopen()
-    says = space
     memory = space.add("Alice lives in Porto.", observed_by="ann")
-    says.graph.relate("Alice", "likes", "tea", evidence=memory, confidence=0.7)
-    says.graph.declare("works_at", inverse="employs")
-    says.graph.relate("Acme", "employs", "Alice")
+    space.graph.relate("Alice", "likes", "tea", evidence=memory, confidence=0.7)
+    space.graph.declare("works_at", inverse="employs")
+    space.graph.relate("Acme", "employs", "Alice")
     clock.advance(days=1)
-    says.graph.invalidate("Alice", "lives_in", "Porto")
+    space.graph.invalidate("Alice", "lives_in", "Porto")
 
     def everything(space: Space) -> list[Relation]:
         found: list[Relation] = ask(space, "relations_of", "Alice")

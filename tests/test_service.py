@@ -289,7 +289,6 @@ def test_a_plan_is_previewed_applied_and_undone(space: Space) -> None:
     applied = upkeep_operations.apply(space, plan=plan.id)
 
     assert (plan.memories, before, space.count()) == ((old.id,), 1, 0)
-    assert applied is not None
     assert applied.hidden == (old.id,)
     with pytest.raises(NotFound, match="Preview again"):
         upkeep_operations.apply(space, plan=plan.id)

@@ -173,8 +173,6 @@ class TestExact:
         remanence.restore(tmp_path / "a.jsonl", into=new)
 
         door, old = new.find("door"), lived.find("door")
-        assert door is not None
-        assert old is not None
         [told], [knew] = lived.audit.exposures(old.id), new.audit.exposures(door.id)
         assert (knew.memory.text, knew.receipt.space) == ("The door code is 4711.", new.name)
         assert [h.memory.text for h in new.audit.replay(knew.receipt)] == [

@@ -72,7 +72,6 @@ def test_a_walk_starts_from_whatever_one_has_at_hand(space: Space, start: str) -
     """A memory, an entity, the id of either, or a name however it is spelled."""
     memory = space.add("Alice works at Acme.")
     alice = space.entities.resolve("Alice")
-    assert alice is not None
     at_hand: dict[str, Any] = {"id": memory.id, "memory": memory, "entity": alice, "entity id": alice.id}
     at_hand |= {"name": "Alice", "other spelling": "ALICE"}
 
@@ -331,14 +330,12 @@ def test_wherever_a_name_will_do_an_id_or_an_entity_will(space: Space, mercury: 
     """Each says the very one that is meant, whatever it was called."""
     for each in mercury:
         entity = space.entities.resolve(each)
-        assert entity is not None
         assert entity.id == each
         space.entities.rename(each, f"{entity.name} the Second")
         space.graph.relate(entity, "likes", "tea")  # as it was called before
         assert [r.subject for r in space.graph.when(each, "likes")] == [f"{entity.name} the Second"]
         assert [r.object for r in space.graph.invalidate(each, "likes")] == ["tea"]
     path = space.graph.path(mercury[0], "London")
-    assert path is not None
     assert path.nodes[0].id == mercury[0]
     assert space.graph.temporal_join((mercury[0], "lives_in"), "before", (mercury[1], "based_in")) == []
     assert space.graph.timeline(mercury[1])[0].kind == "registered"

@@ -152,7 +152,6 @@ class TestClosing:
         first = ruled.add("Alice lives in Porto.")
         ruled.add("Alice lives in Porto.", source="crawler-7")
         kept = ruled.get(first)
-        assert kept is not None
         assert (kept.trust, kept.source) == (1.0, None)
 
     def test_a_merge(self, ruled: Space) -> None:

@@ -328,7 +328,6 @@ class TestForgetting:
             faded.upkeep.apply(plan)
         assert lines(faded) == before
         run = faded.upkeep.apply(faded.upkeep.gc(dry_run=True))
-        assert run is not None
         assert len(run.hidden) == 2
 
     def test_a_plan_about_what_is_gone_is_refused(self, faded: remanence.Space) -> None:

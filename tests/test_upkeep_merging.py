@@ -109,9 +109,7 @@ class TestConsolidating:
         plan = upkeep.consolidate(dry_run=True)
         run = upkeep.apply(plan)
 
-        assert run is not None
         memory = repetitive.get(run.made[0])
-        assert memory is not None
         assert memory.text == " ".join(TEA) == plan.merges[0].text
         assert memory.tags == ("tea-0", "tea-1", "tea-2")
         assert memory.importance == pytest.approx(0.6)
@@ -122,7 +120,6 @@ class TestConsolidating:
         history = {hit.memory.text: hit for hit in repetitive.recall("green tea", history=True)}
         assert set(TEA) <= set(history)
         superseded = history[TEA[0]].superseded_by
-        assert superseded is not None
         assert superseded.id == memory.id
         with repetitive._engine.open_index(repetitive.name) as index:
             sight = index.snapshot(index.catalog.position, clock.now())
@@ -157,7 +154,6 @@ class TestConsolidating:
         assert [(cluster.action, cluster.why) for cluster in found] == [("review", "they are about different times")]
         plan = space.upkeep.consolidate(clusters=found)
         memory = space.get(plan.merges[0].version.memory)
-        assert memory is not None
         assert str(memory.valid.start)[:10] == "2023-01-01"
 
     def test_merged_and_undone_is_as_before(self, repetitive: remanence.Space) -> None:
@@ -255,7 +251,6 @@ class TestConsolidating:
         clock.advance(days=100)
         plan = space.upkeep.consolidate()
         merged = space.get(plan.merges[0].version.memory)
-        assert merged is not None
         assert merged.told_at == last.told_at
         assert merged.meta["merged"]["first_told"] == first.told_at.isoformat()
         assert merged.recorded_at == clock.now()

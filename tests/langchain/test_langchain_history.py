@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -169,11 +169,8 @@ def test_threads_that_write_at_once_lose_nothing(space: Space) -> None:
             said = [HumanMessage(f"{who} asks {number}"), AIMessage(f"{who} hears {number}")]
             RemanenceChatMessageHistory(space, "monday").add_messages(said)
 
-    threads = [threading.Thread(target=talk, args=(who,)) for who in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(talk, range(6)))
 
     said = [m.text for m in RemanenceChatMessageHistory(space, "monday").messages]
     assert len(said) == 120

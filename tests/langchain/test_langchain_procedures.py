@@ -75,7 +75,6 @@ def test_an_agent_is_shown_what_worked_and_what_failed(space: Space, way: str) -
     assert "Not tried yet with deploy-cli 2.0." in quoted["text"]
     assert "not built" in quoted["text"]
     again = space.procedures.recall(TASK)
-    assert again is not None
     assert (again.worked, again.tools) == (2, {"deploy-cli": "2.0"})
 
 

@@ -47,8 +47,6 @@ def test_only_own_memories_count_as_used(space: Space) -> None:
 
     ask(space, Actor(lines=["It is heron, with your account ana7."]), "ana", shared=[team], reinforce=True)
     [mine], [theirs] = ana.get_many([own.id]), team.get_many([shared.id])
-    assert mine.usage is not None
-    assert theirs.usage is not None
     assert (mine.usage.uses, theirs.usage.uses) == (1, 0)
 
 

@@ -77,7 +77,6 @@ def test_a_graph_reaches_the_store_it_was_compiled_with(space: remanence.Space) 
 @tool
 def note(text: str, runtime: ToolRuntime) -> str:
     """Write a note down."""
-    assert runtime.store is not None
     runtime.store.put(("notes",), "note", {"text": text})
     return "noted"
 
@@ -85,7 +84,6 @@ def note(text: str, runtime: ToolRuntime) -> str:
 @tool
 def read_note(runtime: ToolRuntime) -> str:
     """Read the note."""
-    assert runtime.store is not None
     item = runtime.store.get(("notes",), "note")
     return item.value["text"] if item else "there is no note"
 

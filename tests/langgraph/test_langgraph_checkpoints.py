@@ -83,7 +83,6 @@ class InView(Memory):
 
     def drop(self) -> None:
         memory = self.view.find("city")
-        assert memory is not None
         self.view.forget(memory.id)
 
 

@@ -30,7 +30,6 @@ def test_own_and_team_are_recalled_together(space: remanence.Space) -> None:
     memory.put(assistant("It is called heron."))
     assert team.count() == 1
     [used] = team.get_many([shared.id])
-    assert used.usage is not None
     assert used.usage.uses == 0
     team.add("The staging server is called stork.")
     assert "stork" in str(memory.get(input=QUESTION)), "what the team stores is found at once"

@@ -73,7 +73,6 @@ def test_each_mode_finds_what_is_asked_for(store: RemanenceVectorStore, mode: Ve
     """With scores from 0 to 1, best first; the node comes back as it was added."""
     result = store.query(VectorStoreQuery(query_str="bridges of Porto", similarity_top_k=2, mode=mode))
 
-    assert result.nodes is not None
     assert result.nodes[0] == node(BRIDGES, "bridges", "north", page=1, names=["Ana"])
     assert result.similarities is not None
     assert len(result.nodes) <= 2

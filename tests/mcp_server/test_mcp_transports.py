@@ -249,7 +249,6 @@ async def test_the_command_gives_each_user_a_space(home: Path, tmp_path: Path) -
     options = ["--user-keys", str(file), "--issuer", ISSUER, "--audience", AUDIENCE, "--port", str(port)]
     process = subprocess.Popen(command(home, "--http", *options), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
     try:
-        assert process.stderr is not None
         assert "serving" in process.stderr.readline()
         url = f"http://127.0.0.1:{port}/mcp"
         while True:
@@ -281,7 +280,6 @@ async def test_only_valid_tokens_of_the_provider_are_taken(tmp_path: Path) -> No
     key, file = provider_keys(tmp_path)
     verifier = UserTokens(file, issuer=ISSUER, audience=AUDIENCE)
     found = await verifier.verify_token(user_token(key))
-    assert found is not None
     assert (found.subject, found.client_id) == ("ana", "user:ana")
     public = file.read_text()
     header, body, signature = user_token(key).split(".")

@@ -7,7 +7,7 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -17,6 +17,7 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, Completion, ToolAnnotations
@@ -86,17 +87,13 @@ class MemoryServer(MCPServer[Any]):
             token_verifier=verifier,
             auth=auth,
             log_level="WARNING",
+            tools=[_tool(spec) for _, spec in tools],
         )
         self._grant_of = grant_of
         self._projects = projects
         self.verifier = verifier
         """Checks the tokens of clients over HTTP; None if they need none."""
         self._specs = {spec.name: (tool_set, spec) for tool_set, spec in tools}
-        for _, spec in tools:
-            # The other hints say something of tools that write only.
-            destructive = spec.destructive if spec.writes else None
-            hints = ToolAnnotations(read_only_hint=not spec.writes, destructive_hint=destructive, open_world_hint=False)
-            self.add_tool(spec.function, spec.name, title=spec.title, description=spec.description, annotations=hints)
         add_resources(self)
         add_prompts(self, can_remember="remember" in self._specs)
         complete_by: Any = self.completion()  # type: ignore[no-untyped-call]
@@ -197,6 +194,17 @@ class MemoryServer(MCPServer[Any]):
         if grant is None:
             raise MCPError(INVALID_REQUEST, "this token is for no space of this server.")
         return grant
+
+
+@lru_cache(256)
+def _tool(spec: ToolSpec) -> Tool:
+    """A tool with the schemas of its arguments and its result, which take some milliseconds: servers share it."""
+    # The other hints say something of tools that write only.
+    destructive = spec.destructive if spec.writes else None
+    hints = ToolAnnotations(read_only_hint=not spec.writes, destructive_hint=destructive, open_world_hint=False)
+    return Tool.from_function(
+        spec.function, spec.name, title=spec.title, description=spec.description, annotations=hints
+    )
 
 
 def make_server(
