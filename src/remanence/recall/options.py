@@ -42,7 +42,7 @@ class FilterOptions:
             state, not by what they ask.
         exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned, and the
             facts found in them are not either.
-        since: Only memories stated at this moment or later: "7 days ago". `during` is about when they were true.
+        since: Only memories told at this moment or later: "7 days ago". `during` is about when they were true.
         min_trust: Only memories that are trusted this far: "trusted", "user", "tool", "web", a level of your own, or a
             number from 0 to 1. A recall ranks what is trusted less lower anyway.
         without: Answer as if these sources, observers or conversations did not exist. Their memories and those derived
