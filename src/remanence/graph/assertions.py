@@ -21,6 +21,7 @@ from remanence.index.engine.inputs import Moment
 from remanence.index.index import Index
 from remanence.index.names.entity_records import entity_id
 from remanence.index.names.entity_registry import is_entity_id
+from remanence.index.numbers import Position
 from remanence.schema import (
     LINK_KINDS,
     Alias,
@@ -350,7 +351,7 @@ def plan_split(
 
 
 def plan_undo(
-    known: KnownEntities, position: int, entry: Entry | None, why: str | None, observed_by: str | None
+    known: KnownEntities, position: Position, entry: Entry | None, why: str | None, observed_by: str | None
 ) -> RevisionPlan:
     """Undo an earlier entry about an entity. Names and merges that the entry had ended are active again."""
     kinds = ("registered", "renamed", "merged", "split", "undone")

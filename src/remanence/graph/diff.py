@@ -11,7 +11,7 @@ import numpy as np
 from remanence.events import Linked, Served
 from remanence.graph.history import HistoryEvent, HistoryReader, version_row
 from remanence.index.index import Index
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.ports import Ledger
 from remanence.recall.receipts import Exposure, Receipt
 from remanence.recall.validity.current import unexpired_current_mask
@@ -144,10 +144,11 @@ def exposures(index: Index, ledger: Ledger, memory_id: str, snapshot: Snapshot) 
         if not isinstance(entry.event, Served):
             continue
         receipt = Receipt.from_dict(entry.event.asked)
-        row = index.catalog.row_at(number, receipt.position)
+        asked_at = Position(receipt.position)
+        row = index.catalog.row_at(number, asked_at)
         if row is None or _is_current(index, row, snapshot):
             continue
-        if _is_current(index, row, index.snapshot(receipt.position, receipt.now)):
+        if _is_current(index, row, index.snapshot(asked_at, receipt.now)):
             later = replacement_row(index, row, snapshot) if snapshot.memory_mask[number] else None
             memory, *replacement = index.memories([row] if later is None else [row, later])
             exposures.append(Exposure(receipt, entry.at, memory, replacement[0] if replacement else None))

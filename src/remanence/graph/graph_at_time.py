@@ -22,7 +22,7 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.index.claims.relations import Direction
 from remanence.index.index import Index
 from remanence.index.names.entity_registry import EntityRegistry, is_entity_id
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.schema import EPOCH, Entity, Link, Memory, Relation, Snapshot, Window, format_moment
 from remanence.text.text import is_name, normalize_name
 
@@ -35,7 +35,7 @@ class KnownEntities:
     """The entities of an index as known at a position. Use it with the lock of the index."""
 
     index: Index
-    position: int
+    position: Position
 
     @property
     def registry(self) -> EntityRegistry:

@@ -31,7 +31,7 @@ from remanence.events import (
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode, KnownEntities
 from remanence.index.claims.predicates import normalize_predicate, states_after_event
 from remanence.index.index import Index
-from remanence.index.numbers import MemoryNumber, Row
+from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.recall.receipts import Receipt
 from remanence.recall.show import TIMES
 from remanence.recall.validity.superseded import replacement_row
@@ -78,7 +78,7 @@ class HistoryEvent:
     """
 
     recorded_at: datetime
-    position: int
+    position: Position
     kind: EventKind
     description: str
     actor: str | None = None
@@ -188,7 +188,7 @@ class HistoryReader:
         if not isinstance(event, Registered | Renamed | Merged | Split | Undone):
             return None
         target = event.into if isinstance(event, Merged | Split) else event.entity
-        before = KnownEntities(self._index, entry.position - 1).get(event.entity)
+        before = KnownEntities(self._index, Position(entry.position - 1)).get(event.entity)
         after = KnownEntities(self._index, entry.position).get(target)
         name = getattr(before or after, "name", event.entity)
         why = getattr(event, "why", None)
@@ -258,7 +258,7 @@ class HistoryReader:
     def _latest_version(self, memory_id: str) -> Memory | None:
         return self._version_at(self._index.catalog.number(memory_id), self._snapshot.position)
 
-    def _version_at(self, number: MemoryNumber | None, position: int) -> Memory | None:
+    def _version_at(self, number: MemoryNumber | None, position: Position) -> Memory | None:
         row = version_row(self._index, number, position)
         return None if row is None else self._index.memories([row])[0]
 
@@ -357,7 +357,7 @@ class HistoryReader:
         return self._index.entries_at(selected)
 
 
-def version_row(index: Index, number: MemoryNumber | None, position: int) -> Row | None:
+def version_row(index: Index, number: MemoryNumber | None, position: Position) -> Row | None:
     """The row of the version of a memory at a position, forgotten or not; None if there is none, or it was erased."""
     if number is None or index.catalog.hidden.is_erased(number):
         return None

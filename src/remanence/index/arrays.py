@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.index.numbers import Position
 from remanence.schema import OPEN_END
 
 T = TypeVar("T", bound=Hashable)
@@ -466,7 +467,7 @@ class EdgeEnds:
         """What another one is made of."""
         return list(self._by_edge.items())
 
-    def add(self, edge: int, position: int, end: int) -> None:
+    def add(self, edge: int, position: Position, end: int) -> None:
         self._by_edge.setdefault(edge, []).append((position, end))
 
     def copy(self, edge: int, to: int) -> None:
@@ -474,7 +475,7 @@ class EdgeEnds:
         if edge in self._by_edge:
             self._by_edge[to] = list(self._by_edge[edge])
 
-    def end_of(self, edge: int, position: int) -> int:
+    def end_of(self, edge: int, position: Position) -> int:
         """When an edge was ended, in microseconds, as known at a position; OPEN_END if it was not."""
         ends = self._by_edge.get(edge)
         if ends is None:  # nearly always
@@ -484,7 +485,7 @@ class EdgeEnds:
     def positions_of(self, edge: int) -> list[int]:
         return [position for position, _ in self._by_edge.get(edge, ())]
 
-    def ended_edges(self, position: int, moment: int) -> list[int]:
+    def ended_edges(self, position: Position, moment: int) -> list[int]:
         """The edges that had ended by a moment, as known at a position."""
         return [edge for edge in self._by_edge if self.end_of(edge, position) <= moment]
 

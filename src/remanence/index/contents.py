@@ -24,7 +24,7 @@ from remanence.index.journal import Journal, Usage
 from remanence.index.links import Links
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
-from remanence.index.numbers import MemoryNumber, Row
+from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.index.times import Times
 from remanence.index.vectors.vectors import Vectors
 from remanence.index.versions.catalog import Catalog
@@ -49,7 +49,7 @@ class Applied(NamedTuple):
 
     erased: list[MemoryNumber | None]
     """The numbers of the memories that were erased; None for a relation or a link."""
-    blank: set[int]
+    blank: set[Position]
     """The positions of versions without text that no entry has explained."""
 
 
@@ -188,7 +188,7 @@ class IndexContents:
             if number is not None or self._is_known_otherwise(event.memory, batch.entry.position):
                 applied.erased.append(number)
 
-    def _is_known_otherwise(self, subject: str, position: int) -> bool:
+    def _is_known_otherwise(self, subject: str, position: Position) -> bool:
         """Whether an id is that of a relation, a link or a registered entity."""
         return (
             self.relations.is_assertion(subject)

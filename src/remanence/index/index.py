@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from remanence.errors import LedgerCorrupt, LedgerTampered, NotFound
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.index.memory_cache import RowErased
-from remanence.index.numbers import MemoryNumber, Row
+from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.index.projection import Projection
 from remanence.ledger.codec import find_damage
 from remanence.schema import Change, Entry, Memory, Snapshot
@@ -62,7 +62,7 @@ class Index(Projection):
             raise NotFound(f"memory {memory_id!r} was erased: its text cannot be restored.")
         return number
 
-    def require_visible(self, memory_id: str, position: int) -> Row:
+    def require_visible(self, memory_id: str, position: Position) -> Row:
         """The version of a memory at a position; NotFound if there is none, or it is hidden there."""
         self.require_unerased(memory_id)
         row = self.current_row(memory_id, position)
@@ -71,14 +71,14 @@ class Index(Projection):
             raise NotFound(f"memory {memory_id!r} is forgotten or archived. {advice}")
         return row
 
-    def current_row(self, memory_id: str, position: int) -> Row | None:
+    def current_row(self, memory_id: str, position: Position) -> Row | None:
         """The version of a memory at a position; None if there is none, or it is hidden there."""
         number = self.catalog.number(memory_id)
         if number is None or not self.catalog.hidden.is_visible(number, position):
             return None
         return self.catalog.row_at(number, position)
 
-    def visible_memories(self, ids: Iterable[str], position: int) -> list[Memory]:
+    def visible_memories(self, ids: Iterable[str], position: Position) -> list[Memory]:
         """The memories with these ids at a position, in this order, without those that are hidden or erased."""
         with self.lock:
             rows = (self.current_row(memory_id, position) for memory_id in ids)
@@ -124,7 +124,7 @@ class Index(Projection):
             return Change(entry.position, entry.at, entry.kind, entry.subject)
         return None
 
-    def snapshot(self, position: int, now: datetime) -> Snapshot:
+    def snapshot(self, position: Position, now: datetime) -> Snapshot:
         with self.lock:
             visible = self.catalog.visible_mask(position)
             if self._snapshot_masks is None or self._snapshot_masks[0] is not visible:
@@ -137,7 +137,7 @@ class Index(Projection):
         with self.lock:
             return self._with_catalog(self.catalog.with_archive())
 
-    def rows_from_sources(self, names: Collection[str], position: int) -> NDArray[np.bool_]:
+    def rows_from_sources(self, names: Collection[str], position: Position) -> NDArray[np.bool_]:
         """The versions that come from these sources, observers or conversations alone, and those of memories that were
         derived from them."""
         with self.lock:
@@ -151,7 +151,7 @@ class Index(Projection):
         with self.lock:
             return self._with_catalog(self.catalog.without_rows(excluded))
 
-    def with_aliases(self, names: Sequence[str], position: int) -> tuple[str, ...]:
+    def with_aliases(self, names: Sequence[str], position: Position) -> tuple[str, ...]:
         names_with_aliases: dict[str, None] = dict.fromkeys(names)
         for name in names:
             number = self.names.number(name)
@@ -159,13 +159,13 @@ class Index(Projection):
             names_with_aliases |= dict.fromkeys(self.names.spellings[other] for other in same)
         return tuple(names_with_aliases)
 
-    def current_rows(self, position: int) -> list[Row]:
+    def current_rows(self, position: Position) -> list[Row]:
         """The active rows at this position, in the order they were written; expired ones included."""
         with self.lock:
             active = self.catalog.restrict_to_active(self.catalog.visible_mask(position), position)
             return [*np.flatnonzero(active).tolist()]
 
-    def expired_rows(self, position: int, now: datetime) -> list[Row]:
+    def expired_rows(self, position: Position, now: datetime) -> list[Row]:
         """The active rows that have expired and that `upkeep.expire` has not recorded yet."""
         with self.lock:
             rows = np.array(self.current_rows(position), np.int64)
@@ -177,7 +177,7 @@ class Index(Projection):
         with self.lock:
             self.cache.record_recalled(memories)
 
-    def date_order(self, position: int, texts: Iterable[str]) -> bool | None:
+    def date_order(self, position: Position, texts: Iterable[str]) -> bool | None:
         """Whether the day comes first in the dates of these texts: by the setting, or by the unambiguous dates in them
         and in the space. None if there are none, or if the texts have no such date."""
         texts = [text for text in texts if has_numeric_date(text)]
@@ -206,7 +206,9 @@ class Index(Projection):
             if not isinstance(entry.event, Remembered):
                 erased = self.contents.is_erased(entry.subject)  # by another thread, and the index has applied it
                 raise (
-                    RowErased(f"entry {position} was erased") if erased else self._missing_text(position, self.contents)
+                    RowErased(f"entry {position} was erased")
+                    if erased
+                    else self._missing_text(entry.position, self.contents)
                 )
             memories[position] = self._memory(entry, entry.event)
         return memories

@@ -28,6 +28,7 @@ from remanence.events import (
 )
 from remanence.index.arrays import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
 from remanence.index.batch import Batch
+from remanence.index.numbers import Position
 from remanence.schema import Entry, TokenUsage, micros
 
 JobStatus = Literal["queued", "waiting", "done", "given up", "cancelled"]
@@ -213,7 +214,7 @@ class Journal(SavedPart):
         active = (quarantine for quarantine in self.quarantines.values() if quarantine.released is None)
         return next((quarantine for quarantine in active if quarantine.source in names), None)
 
-    def quarantined_at(self, position: int) -> set[str]:
+    def quarantined_at(self, position: Position) -> set[str]:
         """The memories that were in a quarantine at a position."""
         active = (
             state
@@ -272,7 +273,7 @@ class Usage(SavedPart):
     def get(self, memory: str) -> MemoryUsage:
         return self.by_memory.get(memory, NEVER_USED)
 
-    def promotions(self, position: int) -> dict[str, int]:
+    def promotions(self, position: Position) -> dict[str, int]:
         """The memories that runs up to a position promoted, and when, in microseconds. Demoted ones are left out."""
         done = (run for run in list(self.runs.values()) if run.position <= position and not run.undone)
         return {memory: run.at for run in done for memory in run.promoted if memory in self.promoted_notes}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from remanence.events import Erased, Invalidated, Linked
 from remanence.index.arrays import ENDINGS, GRAPH, GROWING, JSON, TUPLES, Adjacency, Column, EdgeEnds, SavedPart
 from remanence.index.batch import Batch
-from remanence.index.numbers import MemoryNumber
+from remanence.index.numbers import MemoryNumber, Position
 from remanence.index.versions.catalog import Catalog
 from remanence.schema import (
     LINK_KINDS,
@@ -143,7 +143,7 @@ class Links(SavedPart):
         ends = self._graph.endpoints[edges] if direction == "out" else self._graph.endpoints[edges, ::-1]
         return list(dict.fromkeys(ends[ends[:, 0] == memory, 1].tolist()))
 
-    def facts_derived_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def facts_derived_from(self, memories: NDArray[np.bool_], position: Position) -> NDArray[np.bool_]:
         """The memories that were found in one of these, and do not replace it."""
         mask = np.zeros(len(memories), np.bool_)
         columns, ends = self._columns.values, self._graph.endpoints
@@ -155,7 +155,7 @@ class Links(SavedPart):
             mask[[source for source, target in derived.tolist() if (source, target) not in merged]] = True
         return mask
 
-    def derived_only_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def derived_only_from(self, memories: NDArray[np.bool_], position: Position) -> NDArray[np.bool_]:
         """These memories and those derived from them: facts that were found in no other memory, and texts that were
         merged from one of them, since no part of such a text can be told from another."""
         mask: NDArray[np.bool_] = memories.copy()

@@ -27,7 +27,7 @@ from remanence.index.links import Links
 from remanence.index.memory_cache import MemoryCache, RowErased
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
-from remanence.index.numbers import MemoryNumber, Row
+from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.index.times import Times
 from remanence.index.vectors.store_sync import passage_texts
 from remanence.index.vectors.stores.folder import FolderStore
@@ -376,7 +376,7 @@ class Projection:
         """Drop the texts of erased memories that were kept because they were read or recalled before."""
         self.cache.remove_erased(self.contents.is_erased)
 
-    def _missing_text(self, position: int, contents: IndexContents) -> Exception:
+    def _missing_text(self, position: Position, contents: IndexContents) -> Exception:
         """Why an entry has no text: another process has just erased it, or the ledger was tampered with."""
         since = self._ledger.read(self.space, after=contents.catalog.position)
         if any(isinstance(entry.event, Erased) and position in entry.event.positions for entry in since):
@@ -387,7 +387,7 @@ class Projection:
             position=position,
         )
 
-    def _header(self, position: int, entry: Entry | None = None) -> dict[str, Any]:
+    def _header(self, position: Position, entry: Entry | None = None) -> dict[str, Any]:
         """What the index file says about its content; `entry` is the one at this position, if known."""
         entry = entry or self._ledger.entries_at([position]).get(position)
         return {
@@ -411,7 +411,7 @@ class Projection:
             # One query for the last entry in the file, by which it is checked, and for those after it.
             head, entries = self._ledger.head(), self._ledger.read(self.space, after=position - 1)
             last = next(iter(entries), None)
-            if last is not None and last.position == position and header == self._header(position, last):
+            if last is not None and last.position == position and header == self._header(last.position, last):
                 return _SavedIndex(arrays, entries, head)
         log.info("space %r has an index file of another release or ledger; it is rebuilt", self.space)
         return None

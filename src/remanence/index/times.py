@@ -21,11 +21,9 @@ VALID, MENTIONED, SAID = range(3)
 _LABELS = ("true", "names", "said")
 _WEIGHTS = np.array([1.0, 0.9, 0.8])
 """What a time counts that a memory is true at, that its text names, and at which it was said."""
-_MIN_SCORE = 0.01
-"""Points of score above which a window is returned. It keeps what is far away out of the ranking."""
 _REACH = 4
-"""How many times the length of the time asked about a window may be away: one further away scores less than
-`_MIN_SCORE`."""
+"""How many times the length of the time asked about a window may be away to be returned. It keeps what is far
+away out of the ranking. Chosen by hand."""
 _UNSUPPORTED_SHARE = 0.25
 """The share of the score that a memory gets for its time alone, if the other signals did not find it. Fitted on
 TimeQA."""
@@ -109,16 +107,14 @@ class Times(SavedPart):
         if not query.times:
             return Ranking.abstain(self.name, "the question names no time")
         entry_indexes = self._candidates(query, limit)
+        if not len(entry_indexes):
+            times = " or ".join(map(str, query.times))
+            return Ranking.empty(self.name, f"no memory that may be returned is from {times} or near it")
         begins, ends = self._from.values[entry_indexes], self._until.values[entry_indexes]
         fits: NDArray[np.float64] = np.zeros(len(entry_indexes))
         for window in query.times:
             fits = np.maximum(fits, nearness(begins, ends, *bounds(window)))
         fits *= _WEIGHTS[self._kind.values[entry_indexes]] * self._relevance(query, entry_indexes)
-        counted = fits > _MIN_SCORE
-        entry_indexes, fits = entry_indexes[counted], fits[counted]
-        if not len(entry_indexes):
-            times = " or ".join(map(str, query.times))
-            return Ranking.empty(self.name, f"no memory that may be returned is from {times} or near it")
         # Windows of one row are adjacent, and the best of them counts.
         rows = self._row.values[entry_indexes]
         firsts = run_starts(rows)

@@ -22,6 +22,7 @@ from remanence.errors import InvalidInput, LedgerCorrupt, LedgerError, LedgerTam
 from remanence.events import Emptied, Erased, Event
 from remanence.ledger.codec import decode, encode, event_kind, event_subject
 from remanence.schema import Entry, from_micros, micros
+from remanence.schema.entries import Position
 
 SALT_SIZE = 16
 """Bytes of the random part of a digest, without which an erased text could be guessed."""
@@ -68,7 +69,15 @@ class ChainedTransaction(ABC):
         stored = build_entries(self.chain_head, space, events, moment)
         self.append_stored(stored)
         return [
-            Entry(entry.position, from_micros(entry.at), entry.space, entry.kind, entry.subject, event, entry.digest)
+            Entry(
+                Position(entry.position),
+                from_micros(entry.at),
+                entry.space,
+                entry.kind,
+                entry.subject,
+                event,
+                entry.digest,
+            )
             for entry, event in zip(stored, events, strict=True)
         ]
 
@@ -82,7 +91,7 @@ class ChainedTransaction(ABC):
         except ValueError as error:
             raise InvalidInput(f"{subject!r} in space {space!r} cannot be stored: {error}.") from error
         self.append_stored([StoredEntry(position, moment, space, kind, subject, None, None, content, digest)])
-        return Entry(position, from_micros(moment), space, kind, subject, None, digest)
+        return Entry(Position(position), from_micros(moment), space, kind, subject, None, digest)
 
     def erase_space(self, space: str, *, at: datetime, signature: str | None = None) -> Entry:
         self._check_open()
@@ -160,7 +169,7 @@ def decode_entry(position: int, at: int, space: str, kind: str, subject: str, bo
         if type(subject) is not str:
             raise TypeError(f"its subject is {subject!r}")
         event = None if body is None else decode(kind, body)
-        return Entry(position, from_micros(at), space, kind, subject, event, digest)
+        return Entry(Position(position), from_micros(at), space, kind, subject, event, digest)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise LedgerCorrupt(
             f"entry {position} of space {space!r} cannot be read ({type(error).__name__}: {error}). "

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from remanence.index.index import Index
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.models.readers import ANSWER_WORDS, needs_turn_before
 from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.fusion import adjustments
@@ -154,7 +154,7 @@ _MAX_WORDS = 30
 """Words of the turn before that are given, the last ones."""
 
 
-def turns_before(index: Index, rows: Sequence[Row], position: int) -> list[str]:
+def turns_before(index: Index, rows: Sequence[Row], position: Position) -> list[str]:
     """For each row the turn before it, with its speaker, if the row may not be understood without it and the turn is
     visible at `position`; otherwise "". Needs the lock of the index.
 

@@ -25,6 +25,7 @@ import numpy as np
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
+from remanence.index.numbers import Position
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import day_text, excerpt
 from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor
@@ -142,7 +143,7 @@ class Profile:
 class _Key(NamedTuple):
     """What a profile was made for."""
 
-    position: int
+    position: Position
     max_tokens: int
     tables: tuple[tuple[Topic, ...], ...]
     quoted: bool = False
@@ -186,7 +187,7 @@ _KEPT: WeakKeyDictionary[Index, _Kept] = WeakKeyDictionary()
 def build_profile(
     engine: Engine,
     space: str,
-    position: Callable[[Index], int],
+    position: Callable[[Index], Position],
     moment: datetime | None,
     max_tokens: int,
     topics: object = None,
@@ -234,7 +235,7 @@ class ProfilePart:
 def build_profile_part(
     engine: Engine,
     space: str,
-    position: Callable[[Index], int],
+    position: Callable[[Index], Position],
     moment: datetime | None,
     max_tokens: int,
     *,
@@ -264,7 +265,7 @@ def build_profile_part(
 
 
 def told_with_readings(
-    index: Index, reader: Reader | None, position: int, now: datetime, progress: Progress | None
+    index: Index, reader: Reader | None, position: Position, now: datetime, progress: Progress | None
 ) -> tuple[list[Told], Sequence[Reading | None]]:
     """What a profile may state, and what the reader says of each; None for each without a reader, or if it fails."""
     kept = _KEPT.setdefault(index, _Kept())
@@ -425,7 +426,7 @@ _LOCK = threading.Lock()
 
 
 def build_briefing(
-    engine: Engine, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
+    engine: Engine, space: str, position: Callable[[Index], Position], moment: datetime | None, max_tokens: int
 ) -> str:
     """The block for a space; "" while nothing is known. One for a `moment` of the past is made anew."""
     overhead = estimate_tokens(_block(Profile()))

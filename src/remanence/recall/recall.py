@@ -31,6 +31,7 @@ import numpy as np
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
+from remanence.index.numbers import Position
 from remanence.recall.answer import Recall, mark_archived
 from remanence.recall.context import FusedRanking
 from remanence.recall.fusion import (
@@ -62,7 +63,7 @@ def recall(
     engine: Engine,
     space: str,
     request: RecallRequest,
-    find_position: Callable[[Index], int],
+    find_position: Callable[[Index], Position],
     *,
     include_archive: bool = False,
     answer: Callable[[Index, RecallRequest], Recall] | None = None,

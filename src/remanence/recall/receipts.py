@@ -15,6 +15,7 @@ from remanence.events import Served, Used
 from remanence.index.engine.parameters import described_by
 from remanence.index.engine.recall_options import RecallOptions
 from remanence.index.engine.row_filter import RowFilter, option_values
+from remanence.index.numbers import Position
 from remanence.ledger.codec import kinds_of
 from remanence.ports import Ledger
 from remanence.schema import Entry, Memory, Window, from_micros, micros
@@ -48,7 +49,7 @@ class RecallRequest(CheckedOptions):
 
     text: str
     now: datetime
-    position: int
+    position: Position
     vector: Vector | None = None
     deadline: float | None = None
     """How many seconds the recall may take."""
@@ -62,7 +63,11 @@ class RecallRequest(CheckedOptions):
     def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
         position, now = receipt.position, receipt.now
         return cls(
-            text=receipt.question, now=now, position=position, vector=vector, **option_values(receipt, CheckedOptions)
+            text=receipt.question,
+            now=now,
+            position=Position(position),
+            vector=vector,
+            **option_values(receipt, CheckedOptions),
         )
 
 

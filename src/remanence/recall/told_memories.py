@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import BEFORE_WORDS
 from remanence.recall.hits import turns_before
@@ -52,13 +52,13 @@ class ToldMemories:
     def __init__(self) -> None:
         self._known: dict[str, Told] = {}
 
-    def at(self, index: Index, position: int, now: datetime) -> list[Told]:
+    def at(self, index: Index, position: Position, now: datetime) -> list[Told]:
         """Those at a position, in the order told."""
         pairs = self._pairs(index, position, now)
         self._judge(pairs)
         return self._told(pairs)
 
-    def latest(self, index: Index, position: int, now: datetime, *, count: int, most: int) -> LatestTold:
+    def latest(self, index: Index, position: Position, now: datetime, *, count: int, most: int) -> LatestTold:
         """The latest `count` of those at a position, and more only if they were judged before. At most `most` are
         judged now, the latest ones first; until all are, none is returned."""
         pairs = self._pairs(index, position, now)
@@ -71,7 +71,7 @@ class ToldMemories:
         unknown = sum(not self._knows(*pair) for pair in part)
         return LatestTold([] if unknown else self._told(part), wanted - unknown, wanted, len(pairs))
 
-    def _pairs(self, index: Index, position: int, now: datetime) -> list[tuple[Memory, str]]:
+    def _pairs(self, index: Index, position: Position, now: datetime) -> list[tuple[Memory, str]]:
         """The memories that may be stated, each with the turn before it, by when they happened."""
         with index.lock:
             rows = _current_rows(index, position, now)
@@ -100,7 +100,7 @@ class ToldMemories:
             self._known[memory.id] = Told(memory, context, vector)
 
 
-def _current_rows(index: Index, position: int, now: datetime) -> list[Row]:
+def _current_rows(index: Index, position: Position, now: datetime) -> list[Row]:
     """The rows that hold. Needs the lock of the index."""
     rows = np.array(index.current_rows(position), np.int64)
     rows = rows[index.catalog.current_mask(rows, position, now)]

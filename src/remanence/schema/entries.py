@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NewType
 
 from remanence.schema.memory_types import Memory
 
 if TYPE_CHECKING:
     from remanence.events import Event
+
+Position = NewType("Position", int)
+"""An entry of the ledger; as the position of a view, that entry and all before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Entry:
     the entry was erased. `digest` chains it to all earlier entries.
     """
 
-    position: int
+    position: Position
     at: datetime
     space: str
     kind: str

@@ -8,12 +8,16 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from remanence.schema.entries import Position
 from remanence.schema.memory_types import RULES, Memory
 from remanence.schema.windows import Window
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+_START = Position(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Snapshot:
     memories, by number, that have such a version.
     """
 
-    position: int
+    position: Position
     now: datetime
     row_mask: NDArray[np.bool_]
     memory_mask: NDArray[np.bool_]
@@ -59,7 +63,7 @@ class Query:
     text: str
     visible: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
-    position: int = 0
+    position: Position = _START
     times: tuple[Window, ...] = ()
     entity_names: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.recall_options import RecallOptions
+from remanence.index.numbers import Position
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, ExpectedAnswer, RecallFunction, check_settings, evaluate_settings
 from remanence.recall.receipts import RecallRequest, RecordedRecall, recorded_recalls
@@ -113,7 +114,7 @@ def _expected(engine: Engine, space: str, recorded: RecordedRecall) -> ExpectedA
     if recorded.receipt.own_vector:
         return "with a vector of the caller's"
     with engine.open_index(space) as index:
-        used = index.visible_memories(recorded.used, recorded.receipt.position)
+        used = index.visible_memories(recorded.used, Position(recorded.receipt.position))
     if not used:
         return "of which nothing was used"
     texts = tuple(truncate(memory.text, 80) for memory in used)
@@ -135,4 +136,4 @@ def _ask_again(
         request = replace(request, **{name: getattr(changed, name) for name in setting if name != "include"})
         include = included if "include" in setting else include
     position = engine.ledger.position_at(space, recorded.at) if is_copy else receipt.position
-    return answer_request(engine, space, request, lambda of, index: position, include)
+    return answer_request(engine, space, request, lambda of, index: Position(position), include)

@@ -16,6 +16,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.engine.recall_options import Include, RecallOptions
 from remanence.index.engine.row_filter import RowFilter, option_values, row_filter
 from remanence.index.index import Index
+from remanence.index.numbers import Position
 from remanence.recall.answer import Recall
 from remanence.recall.question import CONTEXT_TURNS
 from remanence.recall.reading import check_deadline, check_reader_name
@@ -48,7 +49,7 @@ def checked_request(
     request = RecallRequest(
         text=inputs.check_query(query),
         now=at,
-        position=0,
+        position=Position(0),
         limit=max(limit, _REVIEW_DEPTH) if "review" in include else limit,
         during=_window(engine, space, options, at),
         history=None if options.history == "auto" else bool(options.history),
@@ -65,7 +66,11 @@ def checked_request(
 
 
 def answer_request(
-    engine: Engine, space: str, request: RecallRequest, position: Callable[[str, Index], int], include: Collection[str]
+    engine: Engine,
+    space: str,
+    request: RecallRequest,
+    position: Callable[[str, Index], Position],
+    include: Collection[str],
 ) -> Recall:
     """The answer to a request, up to a position of each space; `include` may name "archive" and "vault"."""
     answer = None
@@ -95,7 +100,7 @@ def answer_request(
 
 
 def with_usage(
-    engine: Engine, space: str, memories: AnyMemories, position: Callable[[Index], int], now: datetime
+    engine: Engine, space: str, memories: AnyMemories, position: Callable[[Index], Position], now: datetime
 ) -> AnyMemories:
     """The same memories with how they were used, unless they are of the past."""
     try:

@@ -18,6 +18,7 @@ from remanence.index.engine.parameters import takes
 from remanence.index.engine.recall_options import FilterOptions, Question, RecallOptions, RecentOptions
 from remanence.index.engine.row_filter import option_values, row_filter
 from remanence.index.index import Index
+from remanence.index.numbers import Position
 from remanence.recall.answer import Recall
 from remanence.recall.show import Memories
 from remanence.schema import Memory
@@ -341,7 +342,7 @@ class View(PromptView):
         """The same object for all spaces that were opened together."""
         return self._engine
 
-    def _position_of(self, space: str, index: Index) -> int:
+    def _position_of(self, space: str, index: Index) -> Position:
         if self._moment is None:
             return index.catalog.position
-        return self._engine.ledger.position_at(space, self._moment)
+        return Position(self._engine.ledger.position_at(space, self._moment))

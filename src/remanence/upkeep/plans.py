@@ -11,6 +11,7 @@ import numpy as np
 
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
+from remanence.index.numbers import Position
 from remanence.ports import Progress
 from remanence.recall.validity.current import unexpired_current_mask
 from remanence.schema import Snapshot
@@ -137,7 +138,7 @@ def batches(items: Sequence[T], size: int, progress: Progress | None) -> Iterato
             progress(begin + len(batch), len(items))
 
 
-def entity_id(index: Index, name: str, position: int) -> str | None:
+def entity_id(index: Index, name: str, position: Position) -> str | None:
     """The id of the entity that has this name at a ledger position; None if no entity has it."""
     with index.lock:
         number = index.names.number(name)

@@ -17,6 +17,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.index_file import space_hash
 from remanence.index.journal import RunState
+from remanence.index.numbers import Position
 from remanence.index.versions.catalog import MEMORY_ENTRY_KINDS
 from remanence.schema import format_moment, from_micros
 from remanence.text.text import pluralize
@@ -190,7 +191,7 @@ def _is_unchanged(index: Index, memory: str, run: RunState) -> bool:
     row = index.current_row(memory, catalog.position)
     if row is None:
         return False
-    before = catalog.row_at(catalog.memory_of(row), run.position)
+    before = catalog.row_at(catalog.memory_of(row), Position(run.position))
     assert before is not None, "a memory that a run made or revised has a version at the position of the run"
     then, now = catalog.positions_of_rows([before, row])
     entries = index.entries_at([then, now])

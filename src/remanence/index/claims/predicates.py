@@ -17,6 +17,7 @@ from typing import NamedTuple
 from remanence.errors import InvalidInput
 from remanence.events import Declared
 from remanence.index.arrays import Interner
+from remanence.index.numbers import Position
 from remanence.schema import Triple
 from remanence.text.claims.predicates import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 
@@ -51,41 +52,41 @@ class Predicates(Interner[str]):
     """The normalized predicates of a space, by number, and their declarations, by ledger position."""
 
     def __init__(
-        self, names: Iterable[str] = (), declared: Iterable[tuple[int, str, bool | None, str | None]] = ()
+        self, names: Iterable[str] = (), declared: Iterable[tuple[Position, str, bool | None, str | None]] = ()
     ) -> None:
         super().__init__(names)
         self.declared = list(declared)
         self._rules: dict[tuple[str, int], PredicateRule] = {}
 
-    def declare(self, event: Declared, position: int) -> None:
+    def declare(self, event: Declared, position: Position) -> None:
         """Note what the entry at a position declares about a predicate."""
         inverse = None if event.inverse is None else normalize_predicate(event.inverse)
         self.declared.append((position, normalize_predicate(event.predicate), event.single_valued, inverse))
         self._rules.clear()
 
-    def declared_single_valued(self, name: str, position: int) -> bool | None:
+    def declared_single_valued(self, name: str, position: Position) -> bool | None:
         """Whether a predicate was declared single-valued, by the latest statement; None if there is none."""
         values = [
             value for _, declared_name, value, _ in self.declared[: self._count(position)] if declared_name == name
         ]
         return next((value for value in reversed(values) if value is not None), None)
 
-    def rule(self, name: str, position: int) -> PredicateRule:
+    def rule(self, name: str, position: Position) -> PredicateRule:
         key = name, self._count(position)
         rule = self._rules.get(key)
         if rule is None:
             rule = self._rules[key] = self._build_rule(name, position)
         return rule
 
-    def equivalent_numbers(self, name: str, position: int) -> list[int]:
+    def equivalent_numbers(self, name: str, position: Position) -> list[int]:
         rule = self.rule(name, position)
         numbers = (self.number(predicate) for predicate in {rule.name, rule.inverse} if predicate is not None)
         return [number for number in numbers if number is not None]
 
-    def _count(self, position: int) -> int:
+    def _count(self, position: Position) -> int:
         return bisect_right(self.declared, position, key=lambda declared: declared[0])
 
-    def _build_rule(self, name: str, position: int) -> PredicateRule:
+    def _build_rule(self, name: str, position: Position) -> PredicateRule:
         declared = self.declared[: self._count(position)]
         inverses = _latest_inverses(
             (declared_name, inverse) for _, declared_name, _, inverse in declared if inverse is not None
@@ -101,7 +102,7 @@ class Predicates(Interner[str]):
         single = by_subject or by_object
         return PredicateRule(name, inverse, False, single, single and not by_subject, name in IMMUTABLE_PREDICATES)
 
-    def _is_single_valued(self, name: str, position: int, end: str) -> bool:
+    def _is_single_valued(self, name: str, position: Position, end: str) -> bool:
         """Whether each value of this end ("subject" or "object") has one other end at a time."""
         declared = self.declared_single_valued(name, position)
         return _default_key(name) == end if declared is None else declared and end == "subject"

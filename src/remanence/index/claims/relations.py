@@ -25,7 +25,7 @@ from remanence.index.claims.intervals import Interval, TimedClaim, classify_disa
 from remanence.index.claims.predicates import normalize_predicate, states_after_event
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
-from remanence.index.numbers import MemoryNumber, Row
+from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.index.versions.catalog import Catalog
 from remanence.schema import (
     OPEN_END,
@@ -265,15 +265,15 @@ class RelationIndex(Claims):
 
     # Predicates
 
-    def declared_single_valued(self, predicate: str, position: int) -> bool | None:
+    def declared_single_valued(self, predicate: str, position: Position) -> bool | None:
         return self._predicates.declared_single_valued(normalize_predicate(predicate), position)
 
-    def has_one_value(self, predicate: str, position: int) -> bool:
+    def has_one_value(self, predicate: str, position: Position) -> bool:
         """Whether a subject has one value of a predicate at a time."""
         rule = self._predicates.rule(normalize_predicate(predicate), position)
         return rule.single_valued and not rule.keyed_by_object
 
-    def inverse(self, predicate: str, position: int) -> str | None:
+    def inverse(self, predicate: str, position: Position) -> str | None:
         rule = self._predicates.rule(normalize_predicate(predicate), position)
         return rule.name if rule.is_inverse else rule.inverse
 

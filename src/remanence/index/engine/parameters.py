@@ -16,6 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _WIDTH = 116
+"""Characters of a line of a docstring that is made of descriptions."""
 
 
 def takes(parameters: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[Concatenate[Any, P], T]]:

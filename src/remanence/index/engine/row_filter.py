@@ -15,7 +15,7 @@ import numpy as np
 from remanence.index.engine import inputs
 from remanence.index.engine.policy import TrustRules
 from remanence.index.engine.recall_options import FilterOptions
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.index.versions.fields import check_filter
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal import parse_moment
@@ -58,7 +58,7 @@ def option_values(options: Any, of: type) -> dict[str, Any]:
     return {field.name: getattr(options, field.name) for field in fields(of)}
 
 
-def filter_rows(filters: RowFilter, index: Index, rows: Sequence[Row], position: int) -> list[Row]:
+def filter_rows(filters: RowFilter, index: Index, rows: Sequence[Row], position: Position) -> list[Row]:
     """The rows that match, in the same order, without erased ones. `position` is that of the view."""
     if filters == RowFilter():
         return list(rows)
@@ -67,7 +67,7 @@ def filter_rows(filters: RowFilter, index: Index, rows: Sequence[Row], position:
         return [row for row in rows if passing[row]]
 
 
-def filter_mask(filters: RowFilter, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+def filter_mask(filters: RowFilter, index: Index, rows: NDArray[np.bool_], position: Position) -> NDArray[np.bool_]:
     """Which of these rows match. Facts that `remember` found in a turn match together with it."""
     fields_, catalog = index.fields, index.catalog
     mask: NDArray[np.bool_] = rows

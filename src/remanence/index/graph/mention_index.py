@@ -34,7 +34,7 @@ from remanence.index.arrays import (
     top_indices,
 )
 from remanence.index.names.names import Names, version_names, version_speaker
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.schema import micros
 from remanence.text.text import normalize_name, question_share, text_hash
 
@@ -174,7 +174,7 @@ class MentionIndex(SavedPart):
         self._edge_kind.extend(kinds)
         self._fill(range(described, len(self._hashes)))
 
-    def add_description(self, name: int, text: str, position: int) -> None:
+    def add_description(self, name: int, text: str, position: Position) -> None:
         """Index the description of a registered entity, for the second seed."""
         self._describe(name, Row(len(self._before)), position, text)
         self._fill([len(self._hashes) - 1])
@@ -378,7 +378,7 @@ class MentionIndex(SavedPart):
             kind_of[number] = SUBJECT
             self._subject.values[row, place] = number
             if number not in self._subjects:
-                self._describe(number, row, 0, self._names.spellings[number])
+                self._describe(number, row, Position(0), self._names.spellings[number])
         for name, _ in version_names(version):
             kind_of.setdefault(self._names.intern(name), MENTION)
         vertex = row_vertex(row)
@@ -389,7 +389,7 @@ class MentionIndex(SavedPart):
             edges.append((name_vertex(number), vertex))
             kinds.append(kind)
 
-    def _describe(self, name: int, row: Row, position: int, text: str) -> None:
+    def _describe(self, name: int, row: Row, position: Position, text: str) -> None:
         self._subjects.setdefault(name, len(self._hashes))
         self._described.append((name, row, position))
         self._hashes.append(text_hash(text))

@@ -18,6 +18,7 @@ from remanence.events import Merged, Registered, Renamed, Split, Undone
 from remanence.index.arrays import DICT_CODEC, INTERNED, JSON, Codec, Interner, SavedPart
 from remanence.index.batch import Batch
 from remanence.index.names.names import Names
+from remanence.index.numbers import Position
 from remanence.schema import OPEN_END, OPEN_START, Window, window_from_micros, window_to_micros
 from remanence.text.text import normalize_name
 
@@ -42,7 +43,7 @@ class PositionSpan(NamedTuple):
     closed: int = OPEN_END
     origin: int = 0
 
-    def covers(self, position: int) -> bool:
+    def covers(self, position: Position) -> bool:
         return self.opened <= position < self.closed
 
     @property
@@ -71,51 +72,51 @@ class PositionSpans:
     def rows(self) -> NDArray[np.int64]:
         return np.array(self._spans, np.int64).reshape(-1, len(PositionSpan._fields))
 
-    def spans_of_key(self, attribute: int, key: int, position: int | None = None) -> list[PositionSpan]:
+    def spans_of_key(self, attribute: int, key: int, position: Position | None = None) -> list[PositionSpan]:
         """The spans of a key at a position, or ever; oldest first."""
         return self._covering(self._by_key.get((attribute, key), ()), position)
 
-    def spans_of_value(self, attribute: int, value: int, position: int | None = None) -> list[PositionSpan]:
+    def spans_of_value(self, attribute: int, value: int, position: Position | None = None) -> list[PositionSpan]:
         """The spans with a value at a position, or ever; oldest first."""
         return self._covering(self._by_value.get((attribute, value), ()), position)
 
-    def spans_of_attribute(self, attribute: int, position: int) -> list[PositionSpan]:
+    def spans_of_attribute(self, attribute: int, position: Position) -> list[PositionSpan]:
         return [span for span in self._spans if span.attribute == attribute and span.covers(position)]
 
-    def changed_by(self, position: int) -> list[PositionSpan]:
+    def changed_by(self, position: Position) -> list[PositionSpan]:
         """The spans that the entry at a position opened or closed."""
         return [self._spans[number] for number in self._by_entry.get(position, ())]
 
-    def closed_by(self, position: int) -> list[PositionSpan]:
+    def closed_by(self, position: Position) -> list[PositionSpan]:
         return [span for span in self.changed_by(position) if span.closed == position]
 
-    def open(self, span: PositionSpan, position: int) -> None:
+    def open(self, span: PositionSpan, position: Position) -> None:
         self._add(span._replace(opened=position, closed=OPEN_END, origin=position))
 
-    def close(self, span: PositionSpan, position: int) -> None:
+    def close(self, span: PositionSpan, position: Position) -> None:
         number = next(n for n in self._by_key[span.attribute, span.key] if self._spans[n] == span)
         self._spans[number] = span._replace(closed=position)
         self._by_entry.setdefault(position, []).append(number)
 
-    def undo(self, undone: int, position: int) -> None:
+    def undo(self, undone: Position, position: Position) -> None:
         """Close what an earlier entry opened, and open again what it closed."""
         for span in self._open_spans_of(undone):
             self.close(span, position)
         for span in self.closed_by(undone):
             self._add(span._replace(opened=position, closed=OPEN_END))
 
-    def changed_since(self, position: int) -> int | None:
+    def changed_since(self, position: Position) -> int | None:
         """The position of the last entry that closed a span which this entry opened, if it is still closed."""
         opened = [span for span in self.changed_by(position) if span.opened == position]
         if len(self._open_spans_of(position)) == len(opened):
             return None
         return max(span.closed for span in self._spans if span.origin == position and span.closed != OPEN_END)
 
-    def _open_spans_of(self, position: int) -> list[PositionSpan]:
+    def _open_spans_of(self, position: Position) -> list[PositionSpan]:
         """The spans that an entry added and that are open."""
         return [span for span in self._spans if span.origin == position and span.closed == OPEN_END]
 
-    def _covering(self, numbers: Iterable[int], position: int | None) -> list[PositionSpan]:
+    def _covering(self, numbers: Iterable[int], position: Position | None) -> list[PositionSpan]:
         spans = [self._spans[number] for number in numbers]
         return spans if position is None else [span for span in spans if span.covers(position)]
 
@@ -153,7 +154,7 @@ class EntityRecords(SavedPart):
         """The ids of the entities that an entry is about."""
         self.strings: Interner[str] = Interner()
         """Kinds, and names as entries about entities spell them."""
-        self.undone: dict[int, int] = {}
+        self.undone: dict[Position, Position] = {}
         """The positions of undone entries, each with that of the entry that undid it."""
         self._source_names: list[int] = []  # of each entity the number of the name that its id is made from, or -1
         self._name_of_default_id: dict[str, int] = {}  # the ids made from names, as far as they were needed
@@ -190,20 +191,20 @@ class EntityRecords(SavedPart):
             self._hashed_names = len(self._names)
         return self._name_of_default_id.get(id_)
 
-    def owners(self, number: int, position: int) -> list[PositionSpan]:
+    def owners(self, number: int, position: Position) -> list[PositionSpan]:
         """The entities that a name belongs to, and when."""
         return self.spans.spans_of_key(NAME_OWNER, number, position)
 
-    def merge_target(self, entity: int, position: int) -> int:
+    def merge_target(self, entity: int, position: Position) -> int:
         """The entity that an entity is merged into, directly or through others; itself if it is not merged."""
         while spans := self.spans.spans_of_key(PART_OF, entity, position):
             entity = spans[0].value
         return entity
 
-    def merge_target_id(self, entity: int, position: int) -> str:
+    def merge_target_id(self, entity: int, position: Position) -> str:
         return self.entities.values[self.merge_target(entity, position)]
 
-    def merged_entities(self, entity: int, position: int) -> Iterator[int]:
+    def merged_entities(self, entity: int, position: Position) -> Iterator[int]:
         """An entity and all that were merged into it."""
         waiting = [entity]
         while waiting:
@@ -211,11 +212,11 @@ class EntityRecords(SavedPart):
             yield member
             waiting += [span.key for span in reversed(self.spans.spans_of_value(PART_OF, member, position))]
 
-    def members_of_id(self, id_: str, position: int) -> Iterator[int]:
+    def members_of_id(self, id_: str, position: Position) -> Iterator[int]:
         entity = self.entities.number(id_)
         return iter(()) if entity is None else self.merged_entities(entity, position)
 
-    def spans_of_id(self, attribute: int, id_: str, position: int) -> list[PositionSpan]:
+    def spans_of_id(self, attribute: int, id_: str, position: Position) -> list[PositionSpan]:
         entity = self.entities.number(id_)
         return [] if entity is None else self.spans.spans_of_key(attribute, entity, position)
 
@@ -240,10 +241,10 @@ class EntityRecords(SavedPart):
         elif isinstance(event, Split):
             self._split(event, position)
         elif isinstance(event, Undone):
-            self.undone[event.position] = position
-            self.spans.undo(event.position, position)
+            self.undone[Position(event.position)] = position
+            self.spans.undo(Position(event.position), position)
 
-    def changed_entities(self, position: int) -> Iterator[int]:
+    def changed_entities(self, position: Position) -> Iterator[int]:
         """The entities that an entry changed, or those they are merged into by then."""
         for span in self.spans.changed_by(position):
             if span.attribute != NAME_OWNER:
@@ -251,7 +252,7 @@ class EntityRecords(SavedPart):
             if span.attribute in (NAME_OWNER, PART_OF):
                 yield self.merge_target(span.value, position)
 
-    def _register(self, event: Registered, position: int) -> None:
+    def _register(self, event: Registered, position: Position) -> None:
         entity = self.intern(event.entity, event.name)
         if not self.spans.spans_of_key(DISPLAY_NAME, entity, position):
             self._add_name(entity, event.name, Window(), position)
@@ -261,7 +262,7 @@ class EntityRecords(SavedPart):
         if event.kind is not None:
             self._set(PositionSpan(ENTITY_KIND, entity, -1, self.strings.intern(event.kind)), position)
 
-    def _split(self, event: Split, position: int) -> None:
+    def _split(self, event: Split, position: Position) -> None:
         entity, into = self.intern(event.entity), self.intern(event.into, event.names[0])
         members = list(self.merged_entities(self.merge_target(entity, position), position))
         for kind in [span for member in members for span in self.spans.spans_of_key(ENTITY_KIND, member, position)][:1]:
@@ -275,7 +276,7 @@ class EntityRecords(SavedPart):
                 self.spans.open(span._replace(value=into), position)
         self._set_display_name(into, event.names[0], position)
 
-    def _add_name(self, entity: int, name: str, valid: Window, position: int) -> None:
+    def _add_name(self, entity: int, name: str, valid: Window, position: Position) -> None:
         """Give a name to an entity. A merged entity that has the name keeps it, in this window, so that it
         still has it after the merge is undone."""
         number = self._names.intern(name)
@@ -294,10 +295,10 @@ class EntityRecords(SavedPart):
             self.spans.close(span, position)
         self.spans.open(PositionSpan(NAME_OWNER, number, owner, self.strings.intern(name), start, end), position)
 
-    def _set_display_name(self, entity: int, name: str, position: int) -> None:
+    def _set_display_name(self, entity: int, name: str, position: Position) -> None:
         self._set(PositionSpan(DISPLAY_NAME, entity, self._names.intern(name), self.strings.intern(name)), position)
 
-    def _set(self, span: PositionSpan, position: int) -> None:
+    def _set(self, span: PositionSpan, position: Position) -> None:
         """Set an attribute that has one value at a time."""
         for before in self.spans.spans_of_key(span.attribute, span.key, position):
             self.spans.close(before, position)

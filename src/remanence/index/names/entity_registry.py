@@ -25,6 +25,7 @@ from remanence.index.names.entity_records import (
 )
 from remanence.index.names.name_similarity import SimilarNames
 from remanence.index.names.names import Names
+from remanence.index.numbers import Position
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
 from remanence.text.text import normalize_name
 
@@ -64,13 +65,13 @@ class EntityRegistry(EntityRecords):
         found = (self.get(self.entities.values[entity], entry.position) for entity in entities)
         return list({self._names.intern(entity.name): _describe(entity) for entity in found if entity}.items())
 
-    def descriptions(self, position: int) -> list[str]:
+    def descriptions(self, position: Position) -> list[str]:
         ids = dict.fromkeys(self._current_id(value, position) for value in self.entities.values)
         return [_describe(entity) for id_ in ids if (entity := self.get(id_, position)) is not None]
 
     # Reading
 
-    def find(self, name: str, position: int, at: datetime | None = None) -> str | None:
+    def find(self, name: str, position: Position, at: datetime | None = None) -> str | None:
         """The id of the entity with a name; None for an unknown name.
 
         With `at`, the entity that has the name then; without, the last one that had it. Whether a view may
@@ -84,7 +85,7 @@ class EntityRegistry(EntityRecords):
             return self.entity_of(number, position)
         return next((self.merge_target_id(span.value, position) for span in owners if at in span.valid), None)
 
-    def get(self, entity_id: str, position: int, is_visible: Callable[[int], bool] | None = None) -> Entity | None:
+    def get(self, entity_id: str, position: Position, is_visible: Callable[[int], bool] | None = None) -> Entity | None:
         """An entity, or the one it was merged into; None if there is none.
 
         `is_visible` returns whether a visible memory contains a name, by number. Other names that were not registered
@@ -108,7 +109,7 @@ class EntityRegistry(EntityRecords):
             ),
         )
 
-    def entity_of(self, number: int, position: int) -> str:
+    def entity_of(self, number: int, position: Position) -> str:
         """The id of the entity that has a name, the last one if there were several."""
         owners = self.owners(number, position)
         if owners:
@@ -123,7 +124,7 @@ class EntityRegistry(EntityRecords):
         """Whether any entry was about entities. Otherwise each name is an entity of its own."""
         return len(self.spans) > 0
 
-    def names_of_same_entity(self, number: int, position: int) -> tuple[int, ...]:
+    def names_of_same_entity(self, number: int, position: Position) -> tuple[int, ...]:
         """The names of the entities that have or had this name, itself first."""
         if not self.has_entries:
             return (number,)
@@ -137,11 +138,11 @@ class EntityRegistry(EntityRecords):
             numbers |= {name_entry.number: None for name_entry in self._names_of_root(root, position)}
         return tuple(numbers)
 
-    def has_several_owners(self, number: int, position: int) -> bool:
+    def has_several_owners(self, number: int, position: Position) -> bool:
         """Whether a name belonged to several entities, one after the other."""
         return len(self.owners(number, position)) > 1
 
-    def name_of_past_owner(self, number: int, position: int, at: int) -> int:
+    def name_of_past_owner(self, number: int, position: Position, at: int) -> int:
         """A present name, by number, of the entity that had this name at a moment (in microseconds)."""
         owners = [span for span in self.owners(number, position) if span.start <= at < span.end]
         if not owners:
@@ -150,22 +151,22 @@ class EntityRegistry(EntityRecords):
         names = (number, *(name.number for name in self.names_of(owner, position)))
         return next((name for name in names if self.entity_of(name, position) == owner), number)
 
-    def kind_of(self, entity_id: str, numbers: Iterable[int], position: int) -> str:
+    def kind_of(self, entity_id: str, numbers: Iterable[int], position: Position) -> str:
         """As registered, else as memories have it for these names; the oldest name decides."""
         kinds = (self._names.kinds[number] for number in sorted(numbers))
         found = next((kind for kind in kinds if kind != "thing"), "thing")
         return self.registered_kind(entity_id, position) or found
 
-    def registered_kind(self, entity_id: str, position: int) -> str | None:
+    def registered_kind(self, entity_id: str, position: Position) -> str | None:
         for member in self.members_of_id(entity_id, position):
             for span in self.spans.spans_of_key(ENTITY_KIND, member, position):
                 return self.strings.values[span.spelling]
         return None
 
-    def names_of(self, entity_id: str, position: int) -> list[EntityName]:
+    def names_of(self, entity_id: str, position: Position) -> list[EntityName]:
         return list(self._names_of_root(self._current_id(entity_id, position), position))
 
-    def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: int) -> tuple[int, str]:
+    def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: Position) -> tuple[int, str]:
         """The number and spelling of its main name: as registered if that is one of these, else the first."""
         numbers = {name.number for name in names}
         for span in self.spans_of_id(DISPLAY_NAME, entity_id, position):
@@ -173,10 +174,10 @@ class EntityRegistry(EntityRecords):
                 return span.value, self.strings.values[span.spelling]
         return names[0].number, names[0].spelling
 
-    def has_display_name(self, entity_id: str, position: int) -> bool:
+    def has_display_name(self, entity_id: str, position: Position) -> bool:
         return bool(self.spans_of_id(DISPLAY_NAME, entity_id, position))
 
-    def is_registered(self, entity_id: str, position: int) -> bool:
+    def is_registered(self, entity_id: str, position: Position) -> bool:
         """Whether this entity was named, merged into another, or had another merged into it."""
         entity = self.entities.number(entity_id)
         return entity is not None and bool(
@@ -185,7 +186,7 @@ class EntityRegistry(EntityRecords):
             or self.spans.spans_of_value(PART_OF, entity, position)
         )
 
-    def registered_names(self, position: int) -> Iterator[tuple[int, str, bool]]:
+    def registered_names(self, position: Position) -> Iterator[tuple[int, str, bool]]:
         """The names that entries about entities concern: number, entity id, and whether they contain the name."""
         spans = self.spans
         owned = {span.key for span in spans.spans_of_attribute(NAME_OWNER, position)}
@@ -197,15 +198,15 @@ class EntityRegistry(EntityRecords):
         for number in sorted(owned.union(source for source in sources if source is not None)):
             yield number, self.entity_of(number, position), number in owned
 
-    def is_owned(self, number: int, position: int) -> bool:
+    def is_owned(self, number: int, position: Position) -> bool:
         """Whether a name was registered as the name or an alias of an entity."""
         return bool(self.owners(number, position))
 
-    def registered_spelling(self, number: int, position: int) -> str:
+    def registered_spelling(self, number: int, position: Position) -> str:
         """A registered name as it was registered."""
         return self.strings.values[self.owners(number, position)[0].spelling]
 
-    def positions_of_entity(self, entity_id: str, position: int) -> list[int]:
+    def positions_of_entity(self, entity_id: str, position: Position) -> list[int]:
         """The ledger positions of the entries about an entity and those merged into it, oldest first."""
         spans, entity_spans = self.spans, list[PositionSpan]()
         for member in self.members_of_id(self._current_id(entity_id, position), position):
@@ -224,7 +225,7 @@ class EntityRegistry(EntityRecords):
 
     # What prevents a new entry
 
-    def owners_of_name(self, name: str, valid: Window, position: int) -> list[tuple[str, Window]]:
+    def owners_of_name(self, name: str, valid: Window, position: Position) -> list[tuple[str, Window]]:
         """The registered entities that have a name in some of this window, and when."""
         number = self._names.number(name)
         if number is None:
@@ -236,11 +237,11 @@ class EntityRegistry(EntityRecords):
         overlapping = (span for span in owners if span.overlaps(*window_to_micros(valid)))
         return [(self.merge_target_id(span.value, position), span.valid) for span in overlapping]
 
-    def name_windows(self, entity_id: str, name: str, position: int) -> list[Window]:
+    def name_windows(self, entity_id: str, name: str, position: Position) -> list[Window]:
         number = self._names.number(name)
         return [name_entry.valid for name_entry in self.names_of(entity_id, position) if name_entry.number == number]
 
-    def contested_names(self, undone: int, position: int) -> list[tuple[str, str]]:
+    def contested_names(self, undone: Position, position: Position) -> list[tuple[str, str]]:
         """The names that an entry removed and that another entity has now, each with its id."""
         return [
             (self.strings.values[span.spelling], self.merge_target_id(other.value, position))
@@ -258,7 +259,7 @@ class EntityRegistry(EntityRecords):
             candidate = f"{default}-{count}"
         return candidate
 
-    def _current_id(self, id_: str, position: int) -> str:
+    def _current_id(self, id_: str, position: Position) -> str:
         entity = self.entities.number(id_)
         if entity is not None:
             id_ = self.merge_target_id(entity, position)
@@ -268,7 +269,7 @@ class EntityRegistry(EntityRecords):
         source = self.source_name(id_)
         return id_ if source is None else self.entity_of(source, position)
 
-    def _names_of_root(self, root: str, position: int) -> Iterator[EntityName]:
+    def _names_of_root(self, root: str, position: Position) -> Iterator[EntityName]:
         """The names of an entity that is not merged into another."""
         if self.entities.number(root) is None:
             yield from self._unowned_name(root, position)
@@ -277,7 +278,7 @@ class EntityRegistry(EntityRecords):
             for span in self.spans.spans_of_value(NAME_OWNER, member, position):
                 yield EntityName(span.key, self.strings.values[span.spelling], span.valid, is_registered=True)
 
-    def _unowned_name(self, id_: str, position: int) -> Iterator[EntityName]:
+    def _unowned_name(self, id_: str, position: Position) -> Iterator[EntityName]:
         """The name that an id is made from, unless it was given to another entity."""
         source = self.source_name(id_)
         if source is not None and not self.owners(source, position):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.index.vectors import store_sync
 from remanence.index.vectors.store_sync import PASSAGE_BITS, PointTable, StoreSync, as_bytes
 
@@ -151,7 +151,7 @@ class SharedStoreSync(StoreSync):
     def _may_retry_now(self) -> bool:
         return self._failed_fast and len(self._table) <= _MAX_WHILE_OTHERS_WAIT
 
-    def _delete_surplus(self, points: NDArray[Any], hashes: NDArray[Any], position: int) -> NDArray[np.intp]:
+    def _delete_surplus(self, points: NDArray[Any], hashes: NDArray[Any], position: Position) -> NDArray[np.intp]:
         """Delete what the store has up to this position and belongs to no version. Returns which of these points it
         lacks, or has with another text."""
         stored = self._shared.get_points()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from remanence.events import Forgotten, Quarantined, Released
 from remanence.index.arrays import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
 from remanence.index.batch import Batch
-from remanence.index.numbers import MemoryNumber, Row
+from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.index.versions.version_columns import HiddenMemories, RowAttributes, VersionDigests, VersionTimes
 from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window
 
@@ -40,7 +40,7 @@ class Catalog(SavedPart):
     }
 
     def __init__(self) -> None:
-        self.position = 0
+        self.position = Position(0)
         self.hidden = HiddenMemories()
         self.times = VersionTimes()
         self.attributes = RowAttributes()
@@ -53,8 +53,8 @@ class Catalog(SavedPart):
         self._revised = Column(np.int64)  # the ledger position of the next version, or OPEN_END
         self._texts = Column(np.int64)  # a checksum of the text
         self._text_row = Column(np.int64)  # the first of the versions with this text, up to this one
-        self._last_change = 0  # the last position at which visibility changed
-        self._last_mask: tuple[int, NDArray[np.bool_]] | None = None
+        self._last_change = Position(0)  # the last position at which visibility changed
+        self._last_mask: tuple[Position, NDArray[np.bool_]] | None = None
         self._active: tuple[NDArray[np.bool_], int, NDArray[np.bool_]] | None = None  # visible, position, active
 
     @property
@@ -95,7 +95,7 @@ class Catalog(SavedPart):
         number = self._numbers.number(memory_id)
         return None if number is None else MemoryNumber(number)
 
-    def positions_of_memory(self, memory: MemoryNumber) -> list[int]:
+    def positions_of_memory(self, memory: MemoryNumber) -> list[Position]:
         """The positions of all entries with text about a memory: its versions, and why it was forgotten."""
         return self.positions_of_rows(self.rows_of(memory)) + self.hidden.reasons_of(memory)
 
@@ -131,7 +131,7 @@ class Catalog(SavedPart):
         rows: NDArray[np.bool_] = memories[self.memory_numbers.values]
         return rows
 
-    def positions_of_rows(self, rows: Sequence[Row]) -> list[int]:
+    def positions_of_rows(self, rows: Sequence[Row]) -> list[Position]:
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
     def first_recorded(self, memory: MemoryNumber) -> datetime:
@@ -151,7 +151,7 @@ class Catalog(SavedPart):
         return self._text_row.values
 
     def changed_after(
-        self, memories: NDArray[np.int64], positions: NDArray[np.int64], position: int
+        self, memories: NDArray[np.int64], positions: NDArray[np.int64], position: Position
     ) -> NDArray[np.bool_]:
         """Which of these memories have another text at `position` than they had at their own position."""
         opened = self._opened.values[self._text_row.values]
@@ -161,7 +161,7 @@ class Catalog(SavedPart):
             changed[i] = row is not None and opened[row] > positions[i]
         return changed
 
-    def archived_mask(self, position: int) -> NDArray[np.bool_]:
+    def archived_mask(self, position: Position) -> NDArray[np.bool_]:
         """The memories, by number, that are in the archive at a position."""
         mask = np.zeros(len(self.ids), np.bool_)
         mask[self.hidden.archived_at(position)] = True
@@ -173,15 +173,15 @@ class Catalog(SavedPart):
         catalog.hidden, catalog._last_mask, catalog._active = self.hidden.without_archived(), None, None
         return catalog
 
-    def row_at(self, memory: MemoryNumber, position: int) -> Row | None:
+    def row_at(self, memory: MemoryNumber, position: Position) -> Row | None:
         """The version of a memory at this position, hidden or not."""
         opened = self._opened.values
         return next((row for row in reversed(self.rows_of(memory)) if opened[row] <= position), None)
 
-    def row_count(self, position: int) -> int:
+    def row_count(self, position: Position) -> int:
         return int(np.searchsorted(self._opened.values, position, side="right"))
 
-    def last_rows(self, position: int) -> NDArray[np.int64]:
+    def last_rows(self, position: Position) -> NDArray[np.int64]:
         """The last version of each memory at this position, hidden or not, in the order of the memories."""
         rows = np.flatnonzero((self._opened.values <= position) & (self._revised.values > position))
         ordered: NDArray[np.int64] = rows[np.argsort(self.memory_numbers.values[rows])]
@@ -196,15 +196,15 @@ class Catalog(SavedPart):
         mask[row_numbers[~self.erased_mask(row_numbers)]] = True
         return mask
 
-    def active_mask(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
+    def active_mask(self, rows: NDArray[np.int64], position: Position) -> NDArray[np.bool_]:
         """Which of these rows have no later version."""
         return self._revised.values[rows] > position
 
-    def restrict_to_active(self, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def restrict_to_active(self, rows: NDArray[np.bool_], position: Position) -> NDArray[np.bool_]:
         active: NDArray[np.bool_] = rows & (self._revised.values > position)
         return active
 
-    def current_mask(self, rows: NDArray[np.int64], position: int, now: datetime) -> NDArray[np.bool_]:
+    def current_mask(self, rows: NDArray[np.int64], position: Position, now: datetime) -> NDArray[np.bool_]:
         """Which of these rows have no later version and have not expired."""
         return self.active_mask(rows, position) & self.times.unexpired_mask(rows, now)
 
@@ -214,7 +214,7 @@ class Catalog(SavedPart):
         is_state &= self.times.ended_mask(rows, now)
         return is_state
 
-    def successor(self, row: Row, position: int) -> Row | None:
+    def successor(self, row: Row, position: Position) -> Row | None:
         """The version at `position` that replaced this one; None if this one is the latest."""
         return None if self._revised.values[row] > position else self.row_at(self.memory_of(row), position)
 
@@ -233,7 +233,7 @@ class Catalog(SavedPart):
 
     # Visibility
 
-    def visible_mask(self, position: int) -> NDArray[np.bool_]:
+    def visible_mask(self, position: Position) -> NDArray[np.bool_]:
         """The rows that exist at `position` and are not hidden. The array is shared: do not change it."""
         position = min(position, self._last_change)
         if self._last_mask is not None and self._last_mask[0] == position:
@@ -248,7 +248,7 @@ class Catalog(SavedPart):
         return mask
 
     def valid_mask(
-        self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None
+        self, visible: NDArray[np.bool_], position: Position, *, now: datetime, history: bool, during: Window | None
     ) -> NDArray[np.bool_]:
         """The visible rows that are valid in this time; without `history`, only the latest versions."""
         mask: NDArray[np.bool_] = visible.copy() if history else self._cached_active_mask(visible, position).copy()
@@ -258,7 +258,7 @@ class Catalog(SavedPart):
             mask &= self.times.valid_mask(during)
         return mask
 
-    def _cached_active_mask(self, visible: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def _cached_active_mask(self, visible: NDArray[np.bool_], position: Position) -> NDArray[np.bool_]:
         """The visible rows without a later version. A mask of many rows is made once for all questions in between two
         writes."""
         known = self._active
@@ -320,7 +320,7 @@ class Catalog(SavedPart):
             self.hidden.erase(memory, entry.position)
 
     def _replace_last_row(self, memory: MemoryNumber, row: Row) -> None:
-        position = int(self._opened.values[row])
+        position = Position(int(self._opened.values[row]))
         last = self._last_row.values[memory]
         self._earlier.values[row] = last
         self._revised.values[last] = position
@@ -329,7 +329,7 @@ class Catalog(SavedPart):
         self._last_row.values[memory] = row
         self.hidden.show(memory, position)  # a new version of a forgotten memory makes it visible again
 
-    def _quarantine_or_release(self, event: Quarantined | Released, position: int) -> None:
+    def _quarantine_or_release(self, event: Quarantined | Released, position: Position) -> None:
         numbers = [number for memory_id in event.memories if (number := self.number(memory_id)) is not None]
         for memory in numbers:
             if self.hidden.is_erased(memory):

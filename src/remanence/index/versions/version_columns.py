@@ -26,7 +26,7 @@ from remanence.index.arrays import (
     unpack,
 )
 from remanence.index.batch import Batch
-from remanence.index.numbers import MemoryNumber, Row
+from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Window, from_micros, micros, window_to_micros
 
 _DIGEST_SIZE = 12
@@ -262,15 +262,15 @@ class HiddenMemories(SavedPart):
         self._spans = Column(np.int64, width=3)  # (memory, from position, until position)
         self._open_spans: dict[MemoryNumber, int] = {}  # by memory: the span that hides it now
         self._archived: set[int] = set()  # the spans that archive a memory
-        self._reasons: dict[MemoryNumber, list[int]] = {}  # by memory: the entries that say why it was forgotten
-        self._erased: dict[MemoryNumber, int] = {}  # by memory: the entry that erased it
+        self._reasons: dict[MemoryNumber, list[Position]] = {}  # by memory: the entries that say why it was forgotten
+        self._erased: dict[MemoryNumber, Position] = {}  # by memory: the entry that erased it
 
     def __len__(self) -> int:
         return len(self._spans)
 
     # Changes
 
-    def hide(self, memory: MemoryNumber, position: int, *, archived: bool = False) -> None:
+    def hide(self, memory: MemoryNumber, position: Position, *, archived: bool = False) -> None:
         if not archived and self._open_spans.get(memory) in self._archived:
             self.show(memory, position)  # forgetting an archived memory removes it from the archive
         if memory not in self._open_spans:
@@ -280,19 +280,19 @@ class HiddenMemories(SavedPart):
             if archived:
                 self._archived.add(span)
 
-    def show(self, memory: MemoryNumber, position: int) -> None:
+    def show(self, memory: MemoryNumber, position: Position) -> None:
         span = self._open_spans.pop(memory, None)
         if span is not None:
             self._spans.values[span, 2] = position
 
-    def erase(self, memory: MemoryNumber, position: int) -> None:
+    def erase(self, memory: MemoryNumber, position: Position) -> None:
         self._spans.append((memory, 0, OPEN_END))
         self._erased[memory] = position
         self._reasons.pop(memory, None)
         # The same text added again after this is another memory: the old id stays erased.
         self._open_spans.pop(memory, None)
 
-    def add_reason(self, memory: MemoryNumber, position: int) -> None:
+    def add_reason(self, memory: MemoryNumber, position: Position) -> None:
         """Note that the entry at this position says why a memory was forgotten."""
         self._reasons.setdefault(memory, []).append(position)
 
@@ -305,10 +305,10 @@ class HiddenMemories(SavedPart):
     def is_erased(self, memory: MemoryNumber) -> bool:
         return memory in self._erased
 
-    def is_visible(self, memory: MemoryNumber, position: int) -> bool:
+    def is_visible(self, memory: MemoryNumber, position: Position) -> bool:
         return memory not in self.memories_at(position)
 
-    def memories_at(self, position: int) -> NDArray[np.int64]:
+    def memories_at(self, position: Position) -> NDArray[np.int64]:
         """The memories that are hidden at a position."""
         return _memories_at(self._spans.values, position)
 
@@ -317,17 +317,19 @@ class HiddenMemories(SavedPart):
         span = self._open_spans.get(memory)
         return None if span is None else int(self._spans.values[span, 1])
 
-    def changes_of(self, memory: MemoryNumber) -> list[int]:
+    def changes_of(self, memory: MemoryNumber) -> list[Position]:
         """The positions at which a memory was hidden, shown again, or erased."""
         spans = self._spans.values
-        positions: list[int] = spans[spans[:, 0] == memory, 1:].ravel().tolist()
-        return sorted({position for position in (*positions, self._erased.get(memory, 0)) if 0 < position < OPEN_END})
+        positions: list[Position] = spans[spans[:, 0] == memory, 1:].ravel().tolist()
+        return sorted(
+            {position for position in (*positions, self._erased.get(memory, Position(0))) if 0 < position < OPEN_END}
+        )
 
-    def reasons_of(self, memory: MemoryNumber) -> list[int]:
+    def reasons_of(self, memory: MemoryNumber) -> list[Position]:
         """The positions of the entries that say why a memory was forgotten."""
         return self._reasons.get(memory, [])
 
-    def archived_at(self, position: int) -> list[MemoryNumber]:
+    def archived_at(self, position: Position) -> list[MemoryNumber]:
         """The memories that are in the archive at a position."""
         memories = _memories_at(self._spans.values[sorted(self._archived)], position).tolist()
         return [memory for memory in memories if memory not in self._erased]
@@ -342,7 +344,7 @@ class HiddenMemories(SavedPart):
         return hidden
 
 
-def _memories_at(spans: NDArray[np.int64], position: int) -> NDArray[np.int64]:
+def _memories_at(spans: NDArray[np.int64], position: Position) -> NDArray[np.int64]:
     """The memories that these spans hide at a position."""
     memories: NDArray[np.int64] = spans[(spans[:, 1] <= position) & (position < spans[:, 2]), 0]
     return memories

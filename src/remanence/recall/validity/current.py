@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.index.index import Index
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.superseded import (
     extractions_of,
@@ -117,7 +117,7 @@ def _is_past_state(index: Index, row: Row, snapshot: Snapshot) -> bool:
     )
 
 
-def _said_by_people(index: Index, row: Row, position: int) -> Row:
+def _said_by_people(index: Index, row: Row, position: Position) -> Row:
     """The row itself; for a fact that an earlier release wrote by rule the words in which it was found."""
     for source, record in extractions_of(index, row):
         number = index.catalog.number(source)

@@ -21,7 +21,7 @@ import numpy as np
 
 from remanence.index.index import Index
 from remanence.index.memory_cache import MemoryCache
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.models.embedders import SentenceEmbedder
 from remanence.models.lifetimes import (
     Matter,
@@ -112,7 +112,7 @@ def matters(index: Index, memories: Sequence[Memory]) -> list[Matter]:
 def paces_at(index: Index, snapshot: Snapshot) -> Paces:
     """How fast things end in a space, by what had been closed at a position shortly before that of a snapshot."""
     surplus = max(0, snapshot.position.bit_length() - _COUNTED_BITS)
-    position = snapshot.position >> surplus << surplus
+    position = Position(snapshot.position >> surplus << surplus)
     known = _PACES.get(index.cache)
     if known is None or known[0] != position:
         known = _PACES[index.cache] = position, _count(index, index.snapshot(position, snapshot.now))

@@ -25,9 +25,7 @@ from remanence.text.text import normalize_name, tokens
 DEMOTION_FACTOR = 0.999
 """The factor for the score of a row that is put right after another: the least change that orders them."""
 _EXAMINED_ROWS = 64
-"""Rows that are examined for statements that were valid then, the best. It limits the work."""
-_COMPETING_ROWS = 32
-"""Rows that are compared with the statements that were valid then, the best. It limits the work."""
+"""Rows that are examined for statements that were valid then, and compared with these, the best. It limits the work."""
 _ENDED_FACTOR = 0.8
 """The factor for the scores of ended states, if the question is about now. Chosen by hand."""
 _MIN_COVERAGE = 0.1
@@ -55,7 +53,7 @@ def rank_valid_first(context: RecallContext, fused: FusedRanking) -> FusedRankin
     word_count = max(match.word_count for match in matches.values())
     own = {statement.row for statement in answers}
     dated: list[Row] = []
-    rows = [row for row in fused.rows[:_COMPETING_ROWS].tolist() if row not in own]
+    rows = [row for row in fused.rows[:_EXAMINED_ROWS].tolist() if row not in own]
     for row, memory in zip(rows, context.index.memories(rows), strict=True):
         names = {normalize_name(mention.name) for mention in memory.mentions}
         if topic.names and topic.names.isdisjoint(names):

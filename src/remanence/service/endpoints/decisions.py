@@ -26,6 +26,7 @@ from remanence.events import (
 )
 from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.index import Index
+from remanence.index.numbers import Position
 from remanence.ledger.codec import kinds_of
 from remanence.schema import Entry, Link
 from remanence.service.endpoints.decision_previews import quote
@@ -202,14 +203,14 @@ class _DecisionReader:
         return f"{self._quote(link.source)} {verb} {self._quote(link.target)}"
 
     def _revision(self, event: Merged | Split | Renamed, position: int) -> str:
-        before = self._name(event.entity, position - 1)
+        before = self._name(event.entity, Position(position - 1))
         if isinstance(event, Renamed):
             return f"{before} was renamed to {event.name}"
         if isinstance(event, Merged):
-            return f"{before} was merged into {self._name(event.into, position)}"
+            return f"{before} was merged into {self._name(event.into, Position(position))}"
         return f"{', '.join(event.names)} was split off from {before}"
 
-    def _name(self, entity_id: str, position: int) -> str:
+    def _name(self, entity_id: str, position: Position) -> str:
         entity = KnownEntities(self._index, position).get(entity_id)
         return entity_id if entity is None else entity.name
 

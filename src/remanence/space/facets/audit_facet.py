@@ -12,6 +12,7 @@ from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread, iterate_in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.index.memory_cache import retry_if_erased
+from remanence.index.numbers import Position
 from remanence.recall.answer import Recall
 from remanence.recall.receipts import Exposure, RecallRequest, Receipt, RecordedRecall, recorded_recalls
 from remanence.remember import forget
@@ -68,7 +69,7 @@ class AuditView(Facet):
         request = RecallRequest.from_receipt(checked_receipt, inputs.check_vector(vector))
         include = [name for name in ("archive", "vault") if getattr(checked_receipt, name)]
         return answer_request(
-            self._engine, self._space, request, lambda space, index: checked_receipt.position, include
+            self._engine, self._space, request, lambda space, index: Position(checked_receipt.position), include
         )
 
     @retry_if_erased
@@ -154,7 +155,7 @@ class AuditView(Facet):
             )
         receipt = Receipt.from_dict(entry.event.asked)
         with self._engine.open_index(self._space) as index:
-            memories = index.visible_memories(entry.event.memories, receipt.position)
+            memories = index.visible_memories(entry.event.memories, Position(receipt.position))
         return frame([Hit(memory, 0.0) for memory in memories], today=receipt.now)
 
     @retry_if_erased
@@ -187,7 +188,7 @@ class AuditView(Facet):
             raise InvalidInput(f"until={until or 'now'!r} comes before since={since!r}. Swap them.")
         with self._engine.open_index(self._space) as index, index.lock:
             known = self._position(index)
-            before, after = (min(known, ledger.position_at(self._space, moment)) for moment in (start, end))
+            before, after = (Position(min(known, ledger.position_at(self._space, moment))) for moment in (start, end))
             after = known if until is None else after
             return DiffReader(index, ledger, index.snapshot(before, start), index.snapshot(after, end)).diff()
 

@@ -19,6 +19,7 @@ from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.index.index import Index
 from remanence.index.names.entity_registry import is_entity_id
+from remanence.index.numbers import Position
 from remanence.schema import OPEN_END, Alias, Entity
 from remanence.space.facets.facet import Facet
 from remanence.text.temporal import parse_moment
@@ -365,7 +366,7 @@ class Entities(EntitiesView):
         position = inputs.check_positive_int(position, "revision", OPEN_END)
         entry = self._engine.ledger.entries_at([position]).get(position)
         reason, by = inputs.check_reason(why), inputs.check_observer(observed_by)
-        return self._revise("undone", lambda known: plan_undo(known, position, entry, reason, by))
+        return self._revise("undone", lambda known: plan_undo(known, Position(position), entry, reason, by))
 
     aregister = in_thread(register)
     arename = in_thread(rename)

@@ -12,7 +12,7 @@ from remanence.index.engine.recall_options import FilterOptions
 from remanence.index.engine.row_filter import RowFilter, filter_rows, row_filter
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.schema import Memory, Snapshot
 from remanence.transfer.overview import ListedStatus, Overview
 
@@ -24,7 +24,7 @@ class Facet:
     """A group of methods of one view of a space: knows the space, and the position and moment of the view."""
 
     def __init__(
-        self, engine: Engine, space: str, position: Callable[[Index], int], now: Callable[[], datetime]
+        self, engine: Engine, space: str, position: Callable[[Index], Position], now: Callable[[], datetime]
     ) -> None:
         self._opened = engine
         self._space = space

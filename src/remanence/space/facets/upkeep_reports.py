@@ -13,6 +13,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.index import Index
+from remanence.index.numbers import Position
 from remanence.schema import Memory
 from remanence.schema.notebook_pictures import NotebookPicture, svg_picture
 from remanence.space.facets.facet import Facet
@@ -40,7 +41,7 @@ class UpkeepReports(Facet):
         self,
         engine: Engine,
         space: str,
-        position: Callable[[Index], int],
+        position: Callable[[Index], Position],
         now: Callable[[], datetime],
         settings: UpkeepSettings | None = None,
     ) -> None:

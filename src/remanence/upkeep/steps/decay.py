@@ -21,7 +21,7 @@ from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.journal import MemoryUsage
 from remanence.index.memory_cache import RowErased
-from remanence.index.numbers import Row
+from remanence.index.numbers import Position, Row
 from remanence.ports import Progress
 from remanence.recall.validity.current import unexpired_current_mask
 from remanence.schema import MEMORY_KINDS, PROCEDURE, Hit, HitUsage, Memory, Snapshot, from_micros, micros
@@ -182,7 +182,7 @@ class ScoredMemories:
     snapshot: Snapshot
 
     @property
-    def position(self) -> int:
+    def position(self) -> Position:
         """The last ledger position that was read."""
         return self.snapshot.position
 

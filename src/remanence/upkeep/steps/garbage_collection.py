@@ -12,6 +12,7 @@ from remanence.events import Event, Forgotten, Ran, Served
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
+from remanence.index.numbers import Position
 from remanence.ports import Progress
 from remanence.recall.recall import recall_from_index
 from remanence.recall.receipts import RecallRequest, Receipt
@@ -169,7 +170,7 @@ def find_missed_recalls(engine: Engine, space: str) -> MissedRecallReport:
                 memory
                 for run, hidden in hidden_by_run
                 if run.planned_position < position
-                for memory in hidden & _top_ids(engine, index, receipt, run.planned_position)
+                for memory in hidden & _top_ids(engine, index, receipt, Position(run.planned_position))
             }.difference(returned)  # a recall of the archive returned some of them
             times.update(missed)
             affected += bool(missed)
@@ -195,7 +196,7 @@ def _recorded_recalls(engine: Engine, index: Index, after: float) -> list[tuple[
     return recalls
 
 
-def _top_ids(engine: Engine, index: Index, receipt: Receipt, position: int) -> set[str]:
+def _top_ids(engine: Engine, index: Index, receipt: Receipt, position: Position) -> set[str]:
     request = replace(RecallRequest.from_receipt(receipt, None), position=position, limit=_TOP)
     # Not through the engine, which would note that these memories were returned to a caller.
     return {hit.memory.id for hit in recall_from_index(index, request, engine.embedder)}
