@@ -2,7 +2,7 @@
 
 `View.recall`, `recent` and `memories` have them as parameters (`parameters.py`), and so do REST, the client, the
 command line, the recall tool of MCP, the retrievers and `evaluate`. A new filter is a field here with its description,
-and in `row_filter.py` what it does. With `metadata={"tool": "…"}` it is also an argument of the tool.
+and in `filters.py` what it does. With `metadata={"tool": "…"}` it is also an argument of the tool.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge, Gt, Le  # as pydantic reads them, which takes long to load
 
-from remanence.schema import MEMORY_KINDS, Moment, Window
+from remanence.schema import MAX_LIMIT, MEMORY_KINDS, Moment, Window
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
-
-MAX_LIMIT = 10_000
-"""Hits of a recall, at most; a higher `limit` counts as this one."""
 
 Include: TypeAlias = Literal["archive", "vault", "review"]
 Fraction: TypeAlias = Annotated[float, Ge(0), Le(1)]

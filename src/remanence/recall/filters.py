@@ -14,9 +14,9 @@ import numpy as np
 
 from remanence.index.engine import inputs
 from remanence.index.engine.policy import TrustRules
-from remanence.index.engine.recall_options import FilterOptions
 from remanence.index.numbers import Position, Row
 from remanence.index.versions.fields import check_filter
+from remanence.recall.options import FilterOptions
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal import parse_moment
 
