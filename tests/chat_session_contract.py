@@ -66,9 +66,21 @@ class ChatSessionContract:
 
         assert adapter.delete_session("other") == 1
         assert [each.name for each in adapter.sessions()] == ["holiday"]
-        assert len(adapter.erase_session("holiday")) == len(before) + 1 + self.entries_of_a_session
+        assert len(adapter.erase_session("holiday")) > len(before)
         assert (adapter.sessions(), self.messages(adapter, "holiday")) == ([], [])
         assert len(adapter.erase_session("other")) == 1 + self.entries_of_a_session, "what was deleted is erased too"
+        assert (space.count(), list(space.memories("forgotten"))) == (0, []), "and what was written under an old name"
+
+    def test_a_name_that_became_free_is_another_session(self, space: Space) -> None:
+        """Erasing the renamed session takes its words under the old name, and nothing of the session that has it now."""
+        adapter, told, again = self.adapter(space), self.said("I am allergic to nuts."), self.said("Hello again.")
+        self.add(adapter, "monday", told)
+        adapter.rename_session("monday", "tuesday")
+        self.add(adapter, "monday", again)
+        adapter.rename_session("tuesday", "holiday")
+        adapter.erase_session("holiday")
+        assert self.messages(adapter, "monday") == [again]
+        assert "nuts" not in "".join(memory.text for memory in space.memories("forgotten"))
 
     @pytest.mark.not_remote
     def test_a_session_is_erased_some_time_after_its_last_message(self, space: Space, clock: FakeClock) -> None:

@@ -81,6 +81,8 @@ class _Session:
     generation: str = ""
     archived_to: tuple[Fraction, int] | None = None
     record_count: int = 0
+    renamed_from: tuple[str, int] | None = None
+    """The name that the session had before, and the position of its last message under that name."""
     rows_by_generation: dict[str, list[MessageRow]] = field(default_factory=dict)
     all_rows: list[MessageRow] = field(default_factory=list)
 
@@ -209,13 +211,19 @@ class Transcript(ChangeFollower):
                 self.delete(rows)
 
     def erase_session(self, session: str) -> ErasureCertificate:
-        """Erase a session for good: its record, and every message that was ever written to it."""
+        """Erase a session for good: its record, and every message that was ever written to it, also under the names
+        that it had before it was renamed."""
         with self.lock:
             self.catch_up(self._space)
-            state = self._sessions.get(session) or _Session()
-            ids = [memory_id for row in state.all_rows for memory_id in (row.memory_id, *row.extra_ids)]
-            # The record last: with it, the table forgets the session.
-            certificate = require_space(self._space).erase_many([*ids, *([state.memory_id] if state.memory_id else [])])
+            ids, records = [], []
+            for name, last in self._names_of(session).items():
+                state = self._sessions[name]
+                rows = [row for row in state.all_rows if last is None or row.position <= last]
+                ids += [memory_id for row in rows for memory_id in (row.memory_id, *row.extra_ids)]
+                # Another session may have an earlier name by now.
+                records += [state.memory_id] if state.memory_id and (name == session or not state.is_active) else []
+            # The records last: with them, the table forgets the sessions.
+            certificate = require_space(self._space).erase_many([*ids, *records])
             self.catch_up(self._space)
             return certificate
 
@@ -231,8 +239,18 @@ class Transcript(ChangeFollower):
                 orders, messages = [row.order for row in rows], [row.message for row in rows]
                 times = [row.at for row in rows]
                 self._write(new_name, generation, orders, messages, archived, expires_at=expires_at, times=times)
-            self._activate(new_name, generation)
+            last = max((row.position for row in state.all_rows), default=0)
+            self._activate(new_name, generation, renamed_from=(session, last))
             self.delete_session(session)
+
+    def _names_of(self, session: str) -> dict[str, int | None]:
+        """The names that a session has had, each with the position of its last message under it; None for today's."""
+        names: dict[str, int | None] = {session: None} if session in self._sessions else {}
+        renamed = self._sessions[session].renamed_from if names else None
+        while renamed is not None and renamed[0] in self._sessions and renamed[0] not in names:
+            names[renamed[0]] = renamed[1]
+            renamed = self._sessions[renamed[0]].renamed_from
+        return names
 
     def sweep_ttl(self) -> int:
         """Erase the sessions that have expired. Returns how many there were."""
@@ -256,13 +274,21 @@ class Transcript(ChangeFollower):
             state = self._session(session)
         return state
 
-    def _activate(self, session: str, generation: str, archived_to: MessageRow | None = None) -> None:
+    def _activate(
+        self,
+        session: str,
+        generation: str,
+        archived_to: MessageRow | None = None,
+        *,
+        renamed_from: tuple[str, int] | None = None,
+    ) -> None:
         """Write the record of a session."""
         record = {
             "session": session,
             "life": generation,
             "archived_to": None if archived_to is None else [str(archived_to.order), archived_to.position],
             "record": self._session(session).record_count,
+            "renamed_from": renamed_from or self._session(session).renamed_from,
         }
         require_space(self._space).add(
             f"Chat session {session_label(session)}",
@@ -361,6 +387,8 @@ class Transcript(ChangeFollower):
             session.memory_id, session.generation = memory.id, record["life"]
             session.archived_to = None if end is None else (Fraction(end[0]), end[1])
             session.record_count += 1
+            renamed = record.get("renamed_from")
+            session.renamed_from = None if renamed is None else (renamed[0], renamed[1])
             self._session_names[memory.id] = record["session"]
             self._set_active(record["session"], True)
 

@@ -26,11 +26,6 @@ _OPEN_FILES = "/proc/self/fd"
 _writing = threading.Lock()
 
 
-def is_windows() -> bool:
-    """Whether this is Windows."""
-    return sys.platform == "win32"
-
-
 # Locks
 
 
