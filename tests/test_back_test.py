@@ -21,7 +21,6 @@ TOLD = {
     "What colour is the van?": "The van is painted orange.",
     "When does the bakery open?": "The bakery opens at seven.",
 }
-NO_READER = {"reader": None}
 
 
 class Days:

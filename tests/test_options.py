@@ -23,8 +23,8 @@ from remanence import InvalidInput, Space, View
 from remanence.adapters import RECALL_FILTERS
 from remanence.adapters.recall_filters import NOT_PASSED_ON
 from remanence.cli.parser import make_parser
-from remanence.index.engine.recall_options import FilterOptions, RecallOptions, RecentOptions
-from remanence.index.engine.row_filter import RowFilter
+from remanence.recall.filters import RowFilter
+from remanence.recall.options import FilterOptions, RecallOptions, RecentOptions
 from remanence.recall.receipts import CheckedOptions, Receipt
 from remanence.remember.add_options import AddOptions, Fraction, TurnOptions
 from remanence.service.client.remote_space import RemoteSpace
@@ -130,8 +130,8 @@ MASK = """\
         mask = mask & (catalog.attributes.importance.values >= np.float32(filters.min_importance))
 """
 NEW_FILTER = {
-    "recall_options.py": {'    """\n\n    kinds: ': f'{DESCRIPTION}    """\n\n{DECLARATION}    kinds: '},
-    "row_filter.py": {
+    "options.py": {'    """\n\n    kinds: ': f'{DESCRIPTION}    """\n\n{DECLARATION}    kinds: '},
+    "filters.py": {
         "    kinds: tuple[": "    min_importance: float | None = None\n    kinds: tuple[",
         "    if filters.informative_only:\n": f"{MASK}    if filters.informative_only:\n",
         "        kinds=inputs.": f"{CHECK}        kinds=inputs.",
@@ -147,7 +147,7 @@ def test_a_new_filter_is_written_in_two_files(tmp_path: Path) -> None:
     for folder in ("src", "integrations", "tests"):
         shutil.copytree(repository / folder, tmp_path / folder, copy_function=os.symlink)
     for name, edits in NEW_FILTER.items():
-        file = tmp_path / "src" / "remanence" / "index" / "engine" / name
+        file = tmp_path / "src" / "remanence" / "recall" / name
         text = file.read_text("utf-8")
         file.unlink()
         for place, written in edits.items():

@@ -12,7 +12,7 @@ from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.tools import tool
-from langchain_models import WAYS, Actor, Parrot, asked, run
+from langchain_models import WAYS, Actor, asked, run
 
 from framed import recalled
 from langchain_remanence import RemanenceMemory, RemanenceMiddleware
@@ -83,13 +83,6 @@ def test_nothing_is_counted_unless_somebody_asked_for_it(space: Space, porto: Me
     assert uses(space, porto) == [0]
 
 
-def test_of_two_memories_with_one_word_the_one_with_more_is_used(space: Space, porto: Memory, nuts: Memory) -> None:
-    """Both name her; what the answer is about stands in one."""
-    run("sync", answering(space, "Ana, to hazelnuts.", min_score=0.0), "Who lives here and is allergic?")
-
-    assert uses(space, porto, nuts) == [0, 1]
-
-
 def test_what_found_no_room_in_the_prompt_does_not_count(space: Space, porto: Memory, nuts: Memory) -> None:
     """What the model cannot have read it cannot have used."""
     roomless, scant = {"max_tokens": 0}, {"max_tokens": 2, "count_tokens": lambda text: 1}  # the heading, and one line
@@ -129,14 +122,6 @@ def test_a_turn_of_many_calls_counts_once(space: Space, porto: Memory, way: str)
     run(way, create_agent(model, [look_up], middleware=[retry, memory]), "How many bridges has Ana's city?")
 
     assert uses(space, porto) == [1]
-
-
-def test_a_model_that_repeats_its_prompt_used_nothing(space: Space, porto: Memory) -> None:
-    """The block is not an answer."""
-    agent = create_agent(Parrot(), middleware=[RemanenceMiddleware(space, reinforce=True)])
-    assert "Ana lives in Porto" in run("sync", agent, "Where does Ana live?")["messages"][-1].text
-
-    assert uses(space, porto) == [0]
 
 
 @pytest.mark.parametrize("way", ["sync", pytest.param("async", marks=pytest.mark.run_config)])

@@ -9,7 +9,7 @@ from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.index.engine.parameters import simple_types
-from remanence.index.engine.recall_options import RecallOptions
+from remanence.recall.options import RecallOptions
 
 NOT_PASSED_ON = frozenset(
     {

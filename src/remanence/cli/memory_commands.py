@@ -14,7 +14,7 @@ from remanence.cli.output import Lines, Result
 from remanence.cli.parser import VALIDITY, command, provided_options, section, space_command, view_command
 from remanence.cli.recall_flags import checked, flags_of
 from remanence.errors import InvalidInput, NotFound
-from remanence.index.engine.recall_options import FilterOptions, RecallOptions, RecentOptions
+from remanence.recall.options import FilterOptions, RecallOptions, RecentOptions
 from remanence.text.hidden_characters import escape_terminal
 
 if TYPE_CHECKING:

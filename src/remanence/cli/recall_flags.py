@@ -18,7 +18,7 @@ _FIRST_SENTENCE = re.compile(r"(.*?)\.(?:\s+[A-Z\"`].*)?$")
 def flags_of(options: type, *without: str) -> dict[str, dict[str, Any]]:
     """The flags of a dataclass of options, as `ArgumentParser.add_argument` takes them; not of a vector.
 
-    >>> from remanence.index.engine.recall_options import RecallOptions
+    >>> from remanence.recall.options import RecallOptions
     >>> flags = flags_of(RecallOptions)
     >>> flags["--tag"]["help"], flags["--limit"]["help"]
     ('only memories with all of these tags; repeatable', 'how many hits to return at most (10)')

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import EmbedderError, InvalidInput
-from remanence.index.engine.row_filter import filter_mask
 from remanence.index.index import Index
 from remanence.ports import Signal, Stage
 from remanence.recall.context import FusedRanking, RecallContext
+from remanence.recall.filters import filter_mask
 from remanence.recall.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.current import time_factors, valid_rows

@@ -5,7 +5,7 @@ fusion        the rows that may be returned, the names and words to search for, 
               each ranks rows or abstains. One ranking of all, adjusted by recency, importance, trust
 validity      what holds at the time asked about comes first, by given times, links and claims (`by_claims`)
 hits          memories with their evidence, and the turn before those that are not understood alone
-validity      how likely each still holds, by its age and what it is about (`lifetimes`)
+validity      which hits are current (`current`), and how likely each still holds, by its age and topic (`lifetimes`)
 reading       a reader reads the first hits together, as dated lines: which answer, which hold, which are replaced
 validity      the order by what the reader says and by the signals, and the marks on what is replaced (`by_reader`)
 answer        the `Recall` that is returned
@@ -14,9 +14,8 @@ A row is one version of a memory, by its number in the index of the space; a mas
 is the state of the space at a ledger position and a moment. Some rows are superseded: a later version, a link or a
 later claim says otherwise. A signal is one way to search: by words, vectors, times or the graph.
 
-The steps share the `RecallContext` that `fusion` makes. A vector without a question has a shorter way, at the end here.
-The other modules are no steps of a recall: `receipts` has the request, `evaluation` measures results, `show` presents
-them, `profile` and `memories_used` have functions of their own.
+The steps share the `RecallContext` of `context`. A vector without a question has a shorter way, at the end here. The
+docstring of the package says what the other modules are for.
 """
 
 from __future__ import annotations

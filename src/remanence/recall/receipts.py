@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 from remanence.errors import InvalidInput
 from remanence.events import Served, Used
 from remanence.index.engine.parameters import described_by
-from remanence.index.engine.recall_options import RecallOptions
-from remanence.index.engine.row_filter import RowFilter, option_values
 from remanence.index.numbers import Position
 from remanence.ledger.codec import kinds_of
 from remanence.ports import Ledger
+from remanence.recall.filters import RowFilter, option_values
+from remanence.recall.options import RecallOptions
 from remanence.schema import Entry, Memory, Window, from_micros, micros
 from remanence.text.text import truncate
 

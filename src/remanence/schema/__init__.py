@@ -36,6 +36,7 @@ from remanence.schema.memory_types import (
 )
 from remanence.schema.results import (
     DISAGREEMENT_KINDS,
+    MAX_LIMIT,
     Disagreement,
     DisagreementKind,
     Evidence,
@@ -70,6 +71,7 @@ __all__ = [
     "DOCUMENT_FIELD",
     "EPOCH",
     "LINK_KINDS",
+    "MAX_LIMIT",
     "MAX_TASK_LENGTH",
     "MEMORY_KINDS",
     "MICROS_PER_DAY",

@@ -33,7 +33,7 @@ DOCUMENT_FIELD = "_document"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The turn of a conversation in which a memory was stated.
+    """The turn of a conversation in which a memory was told.
 
     Attributes:
         conversation: The name of the conversation.
@@ -131,7 +131,7 @@ class Relation:
         object: The name of the other entity.
         valid: When it is true, after later claims have ended it.
         claimed_window: When it is true, as stated.
-        recorded_at: When it was first stated.
+        recorded_at: When it was first learned.
         confidence: How certain it is, from 0 to 1.
         observed_by: Who stated it.
         evidence: The ids of the memories that state it.
@@ -165,7 +165,7 @@ class Link:
         kind: What the link means, such as "supersedes".
         target: The id of the memory that the link goes to.
         valid: When it is true.
-        recorded_at: When it was stated.
+        recorded_at: When it was learned.
         confidence: How certain it is, from 0 to 1.
         observed_by: Who stated it.
         why: The reason.
@@ -328,7 +328,7 @@ class Memory:
         valid: When it is true or happened.
         recorded_at: When its first version was recorded.
         revised_at: When this version was recorded.
-        told_at: When it was stated: the time of its turn, or the `now` it was added with.
+        told_at: When it was told: the time of its turn, or the `now` it was added with.
         importance: 0 to 1: 0.3 minor, 0.6 moderate, 0.9 identity-defining.
         confidence: How certain it is, from 0 to 1.
         strength: A factor of its decay score in upkeep, from 1 to 2.

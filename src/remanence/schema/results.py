@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MAX_LIMIT = 10_000
+"""Hits of a recall, at most; a higher `limit` counts as this one."""
 _START = Position(0)
 
 

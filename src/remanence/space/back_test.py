@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.recall_options import RecallOptions
 from remanence.index.numbers import Position
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, ExpectedAnswer, RecallFunction, check_settings, evaluate_settings
+from remanence.recall.options import RecallOptions
 from remanence.recall.receipts import RecallRequest, RecordedRecall, recorded_recalls
 from remanence.space.other_settings import default_settings, engine_under, warmed_up
 from remanence.space.recall_request import answer_request, checked_request

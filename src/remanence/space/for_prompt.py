@@ -15,9 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.index.engine.recall_options import RecentOptions
 from remanence.models.message_words import need_of_memory
 from remanence.recall.log_odds import log_odds
+from remanence.recall.options import RecentOptions
 from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.recall.referents import find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory

@@ -13,11 +13,11 @@ from typing import TypeVar, get_args
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.recall_options import Include, RecallOptions
-from remanence.index.engine.row_filter import RowFilter, option_values, row_filter
 from remanence.index.index import Index
 from remanence.index.numbers import Position
 from remanence.recall.answer import Recall
+from remanence.recall.filters import RowFilter, option_values, row_filter
+from remanence.recall.options import Include, RecallOptions
 from remanence.recall.question import CONTEXT_TURNS
 from remanence.recall.reading import check_deadline, check_reader_name
 from remanence.recall.recall import list_by_similarity, recall

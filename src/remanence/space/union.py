@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from remanence.errors import AccessDenied, InvalidInput, LedgerUnavailable, TooManyRequests
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
-from remanence.index.engine.recall_options import RecallOptions
 from remanence.models.readers import NO_READER, default_reader
 from remanence.recall.answer import Recall
+from remanence.recall.options import RecallOptions
 from remanence.recall.question import CONTEXT_TURNS, parse_question
 from remanence.recall.reading import MAX_READ_HITS, check_deadline, check_reader_name, reader_for
 from remanence.recall.union import join_recalls, read_union

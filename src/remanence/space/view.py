@@ -15,11 +15,11 @@ from remanence.index.engine.identity import key_identity
 from remanence.index.engine.in_thread import in_thread, iterate_in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.index.engine.parameters import takes
-from remanence.index.engine.recall_options import FilterOptions, Question, RecallOptions, RecentOptions
-from remanence.index.engine.row_filter import option_values, row_filter
 from remanence.index.index import Index
 from remanence.index.numbers import Position
 from remanence.recall.answer import Recall
+from remanence.recall.filters import option_values, row_filter
+from remanence.recall.options import FilterOptions, Question, RecallOptions, RecentOptions
 from remanence.recall.show import Memories
 from remanence.schema import Memory
 from remanence.space.facets.admin_facet import AdminView

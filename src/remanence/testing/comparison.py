@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.inputs import progress_bar
-from remanence.index.engine.recall_options import RecallOptions
 from remanence.recall.answer import Recall
 from remanence.recall.evaluation import Evaluation, RecallFunction, check_settings, evaluate_settings, expected_answers
+from remanence.recall.options import RecallOptions
 from remanence.schema import Memory
 from remanence.space.other_settings import default_settings, engine_under, warmed_up
 from remanence.space.view import View

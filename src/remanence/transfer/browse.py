@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.index.engine.row_filter import RowFilter, filter_mask
 from remanence.index.index import Index
+from remanence.recall.filters import RowFilter, filter_mask
 from remanence.schema import Memory, Snapshot, micros
 from remanence.schema.display import html_table
 from remanence.transfer.overview import STATUSES, MemoryStatus, Overview

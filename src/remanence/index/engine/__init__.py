@@ -2,10 +2,8 @@
 
 engine.py            one opened ledger: its embedder, its locks, and an index for each space in use
 open_indexes.py      which indexes are in memory; those least recently used are closed
-recall_options.py    the options of a recall, and of lists of memories
 parameters.py        methods whose parameters are declared as the fields of a dataclass
 docstrings.py        what docstrings say of parameters and fields
-row_filter.py        filters on rows: kind, tags, source, speaker and others
 embedding.py         vectors of texts, also in a thread; the embedder that the ledger records
 rebuilding.py        an index built again, compared with a new one, or with another embedder
 erasure_cleanup.py   removes erased text that could not be removed during the call

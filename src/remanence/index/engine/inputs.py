@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from remanence.errors import InvalidInput
-from remanence.index.engine.recall_options import MAX_LIMIT as MAX_LIMIT
 from remanence.schema import ANY_TIME, MEMORY_KINDS, UTC, Memory, Window
+from remanence.schema import MAX_LIMIT as MAX_LIMIT
 from remanence.schema import Moment as Moment
 from remanence.text.temporal import parse_moment
 from remanence.text.text import normalize_name, truncate

@@ -25,7 +25,7 @@ def takes(parameters: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable
     Type checkers, editors and help() see the parameters with their types, defaults and descriptions; `**options` in the
     docstring stands for those that the docstring does not describe.
 
-    >>> from remanence.index.engine.recall_options import Question
+    >>> from remanence.recall.options import Question
     >>> class Shelf:
     ...     @takes(Question)
     ...     def ask(self, query: str = "", **options: Any) -> int:
@@ -78,7 +78,7 @@ def simple_types(options: Any) -> dict[str, Any]:
 
     A moment or a time is text, one name or several are a list, a mapping is an object. Limits are kept.
 
-    >>> from remanence.index.engine.recall_options import FilterOptions, RecentOptions
+    >>> from remanence.recall.options import FilterOptions, RecentOptions
     >>> simple_types(FilterOptions)["source"], simple_types(RecentOptions)["during"]
     (list[str], <class 'str'>)
     """

@@ -92,11 +92,11 @@ class VersionTimes(SavedPart):
         mask: NDArray[np.bool_] = (starts <= micros(moment)) | (self._valid_until.values <= starts)
         return mask
 
-    def mask_stated_since(self, moment: datetime) -> NDArray[np.bool_]:
+    def mask_told_since(self, moment: datetime) -> NDArray[np.bool_]:
         """The rows that were told at this moment or later: for chat turns the time of the turn, for others when they
         were recorded."""
-        stated_at = np.where(self.said.values == OPEN_START, self.recorded.values, self.said.values)
-        mask: NDArray[np.bool_] = stated_at >= micros(moment)
+        told_at = np.where(self.said.values == OPEN_START, self.recorded.values, self.said.values)
+        mask: NDArray[np.bool_] = told_at >= micros(moment)
         return mask
 
     @property

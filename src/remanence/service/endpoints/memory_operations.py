@@ -12,8 +12,8 @@ from pydantic import Field
 
 from remanence.errors import InvalidInput, NotFound
 from remanence.index.engine import inputs
-from remanence.index.engine.recall_options import FilterOptions, RecallOptions, RecentOptions
 from remanence.recall.answer import Recall
+from remanence.recall.options import FilterOptions, RecallOptions, RecentOptions
 from remanence.recall.profile import Profile
 from remanence.recall.receipts import Receipt
 from remanence.recall.topics import named_topics

@@ -12,9 +12,9 @@ from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.engine.rebuilding import check_index, rebuild_collection
-from remanence.index.engine.recall_options import FilterOptions
-from remanence.index.engine.row_filter import RowFilter, row_filter
 from remanence.index.memory_cache import retry_if_erased
+from remanence.recall.filters import RowFilter, row_filter
+from remanence.recall.options import FilterOptions
 from remanence.remember import remember
 from remanence.remember.proposals import is_proposals_space
 from remanence.schema import Memory

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.recall_options import FilterOptions
-from remanence.index.engine.row_filter import RowFilter, filter_rows, row_filter
 from remanence.index.index import Index
 from remanence.index.memory_cache import retry_if_erased
 from remanence.index.numbers import Position, Row
+from remanence.recall.filters import RowFilter, filter_rows, row_filter
+from remanence.recall.options import FilterOptions
 from remanence.schema import Memory, Snapshot
 from remanence.transfer.overview import ListedStatus, Overview
 

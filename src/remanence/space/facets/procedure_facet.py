@@ -12,9 +12,9 @@ from remanence.index.engine import inputs
 from remanence.index.engine.identity import new_id
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
-from remanence.index.engine.recall_options import FilterOptions, RecallOptions
-from remanence.index.engine.row_filter import filter_rows, row_filter
 from remanence.index.memory_cache import retry_if_erased
+from remanence.recall.filters import filter_rows, row_filter
+from remanence.recall.options import FilterOptions, RecallOptions
 from remanence.recall.procedures import (
     RUN_FIELD,
     TASK_FIELD,

@@ -14,9 +14,9 @@ import numpy as np
 
 from remanence.index.engine import inputs
 from remanence.index.engine.policy import TrustRules
-from remanence.index.engine.recall_options import FilterOptions
 from remanence.index.numbers import Position, Row
 from remanence.index.versions.fields import check_filter
+from remanence.recall.options import FilterOptions
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal import parse_moment
 
@@ -78,7 +78,7 @@ def filter_mask(filters: RowFilter, index: Index, rows: NDArray[np.bool_], posit
     if filters.exclude_texts:
         mask = mask & ~_with_facts(index, catalog.mask_with_texts(filters.exclude_texts))
     if filters.since is not None:
-        mask = mask & catalog.times.mask_stated_since(filters.since)
+        mask = mask & catalog.times.mask_told_since(filters.since)
     for names, find in (
         (filters.source, fields_.source_mask),
         (filters.speaker, fields_.speaker_mask),

@@ -2,7 +2,7 @@
 
 `View.recall`, `recent` and `memories` have them as parameters (`parameters.py`), and so do REST, the client, the
 command line, the recall tool of MCP, the retrievers and `evaluate`. A new filter is a field here with its description,
-and in `row_filter.py` what it does. With `metadata={"tool": "…"}` it is also an argument of the tool.
+and in `filters.py` what it does. With `metadata={"tool": "…"}` it is also an argument of the tool.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge, Gt, Le  # as pydantic reads them, which takes long to load
 
-from remanence.schema import MEMORY_KINDS, Moment, Window
+from remanence.schema import MAX_LIMIT, MEMORY_KINDS, Moment, Window
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
-
-MAX_LIMIT = 10_000
-"""Hits of a recall, at most; a higher `limit` counts as this one."""
 
 Include: TypeAlias = Literal["archive", "vault", "review"]
 Fraction: TypeAlias = Annotated[float, Ge(0), Le(1)]
@@ -45,7 +42,7 @@ class FilterOptions:
             state, not by what they ask.
         exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned, and the
             facts found in them are not either.
-        since: Only memories stated at this moment or later: "7 days ago". `during` is about when they were true.
+        since: Only memories told at this moment or later: "7 days ago". `during` is about when they were true.
         min_trust: Only memories that are trusted this far: "trusted", "user", "tool", "web", a level of your own, or a
             number from 0 to 1. A recall ranks what is trusted less lower anyway.
         without: Answer as if these sources, observers or conversations did not exist. Their memories and those derived
