@@ -161,6 +161,8 @@ def test_an_erased_text_is_in_no_stored_answer_and_is_not_sent_again(location: s
         ("GET", f"{BASE}/memories/nothing", None, 404, "NotFound"),
         ("POST", f"{BASE}/recall", {"query": "x", "during": "florgle"}, 422, "InvalidInput"),
         ("POST", f"{BASE}/recall", {"qurey": "x"}, 422, "InvalidInput"),
+        ("POST", f"{BASE}/recall", {"query": " "}, 422, "InvalidInput"),
+        ("POST", f"{BASE}/recall/recent", {"query": "x"}, 422, "InvalidInput"),
         ("GET", "/v1/spaces/a~1%20/count", None, 422, "InvalidInput"),
         ("GET", "/v1/nothing", None, 404, None),
         ("PUT", f"{BASE}/recall", None, 405, None),

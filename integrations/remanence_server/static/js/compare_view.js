@@ -103,7 +103,7 @@ async function settings(body, parameters, signal) {
   const result = h("div", { class: "two-sides" });
   const verdict = h("p", { class: "lede", role: "status" });
   replace(body, h("form", { class: "search", on: { submit } }, question, h("div", { class: "two-sides" }, setting("a"), setting("b")), h("div", { class: "actions" }, h("button", { class: "primary" }, "Compare"))), verdict, result);
-  if (!parameters.q) return;
+  if (!parameters.q?.trim()) return;
   replace(result, h("div", { class: "loading" }));
   const answers = await Promise.all(["a", "b"].map((side) => ask("/recall", options(parameters, side), signal)));
   const ranks = answers.map((answer) => new Map(answer.hits.map((hit, place) => [hit.memory.id, place])));
