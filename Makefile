@@ -19,6 +19,8 @@ FRAMEWORK_TESTS := $(filter-out $(BROWSER_TESTS) $(PROCESS_TESTS) %__pycache__/,
 	tests/test_memory_files.py integrations
 CORE_TESTS := $(filter-out $(BROWSER_TESTS) $(PROCESS_TESTS) $(FRAMEWORK_TESTS),$(wildcard tests/test_*.py))
 JOBS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# What parts print is not mixed, where make can keep it apart (from version 4.0 on): it appears when a part has ended.
+BESIDE := $(MAKE) --no-print-directory -k -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 PARTS := browser-tests process-tests framework-tests core-tests-1 core-tests-2 core-tests-3
 
 .PHONY: help demo test tests quick coverage lint docs setup lock clean $(PARTS)
@@ -38,27 +40,33 @@ demo: $(READY)
 	@$(BIN)/remanence demo
 
 test: $(READY)
-	@$(MAKE) --no-print-directory -k -j$(JOBS) $(PARTS) lint docs
+	@$(BESIDE) $(PARTS) lint docs
 
 tests: $(READY)
-	@$(MAKE) --no-print-directory -k -j$(JOBS) $(PARTS)
+	@$(BESIDE) $(PARTS)
 
 browser-tests: $(READY)
+	@echo "== $@"
 	@$(PYTEST) $(BROWSER_TESTS)
 
 process-tests: $(READY)
+	@echo "== $@"
 	@$(PYTEST) $(PROCESS_TESTS)
 
 framework-tests: $(READY)
+	@echo "== $@"
 	@$(PYTEST) $(FRAMEWORK_TESTS)
 
 core-tests-1: $(READY)
+	@echo "== $@"
 	@$(PYTEST) $(filter $(wildcard tests/test_[a-h]*),$(CORE_TESTS))
 
 core-tests-2: $(READY)
+	@echo "== $@"
 	@$(PYTEST) $(filter $(wildcard tests/test_[i-r]*),$(CORE_TESTS)) src
 
 core-tests-3: $(READY)
+	@echo "== $@"
 	@$(PYTEST) $(filter $(wildcard tests/test_[s-z]*),$(CORE_TESTS))
 
 # Without the tests marked `slow` and the docstrings.

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,19 +54,19 @@ def numeric_constants(source: str) -> Iterator[tuple[str, str | None]]:
                 yield ", ".join(names), None
 
 
-def problems(source: str) -> list[str]:
+def problems(constants: Iterable[tuple[str, str | None]]) -> list[str]:
     return [
         f"{names}: {'no docstring' if text is None else text}"
-        for names, text in numeric_constants(source)
+        for names, text in constants
         if not text or _REFERS_TO_ANOTHER.match(text)
     ]
 
 
 def test_each_numeric_constant_has_a_docstring_that_stands_alone():
     """What it is, its unit, and for a fitted number the set it was fitted on."""
-    found = {str(path): wrong for path in SOURCES if (wrong := problems(path.read_text("utf-8")))}
-    assert not found
-    assert sum(len(list(numeric_constants(path.read_text("utf-8")))) for path in SOURCES) > 400
+    constants = {path: list(numeric_constants(path.read_text("utf-8"))) for path in SOURCES}
+    assert not {str(path): wrong for path, named in constants.items() if (wrong := problems(named))}
+    assert sum(map(len, constants.values())) > 400
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_each_numeric_constant_has_a_docstring_that_stands_alone():
 )
 def test_a_number_that_is_not_explained_is_noticed(source: str):
     """A comment, or a docstring that needs another one, does not explain a number."""
-    assert len(problems(source)) == 1
+    assert len(problems(numeric_constants(source))) == 1
 
 
 @pytest.mark.parametrize(
     "source", ['_LIMIT = 3\n"""Names that are listed."""', '_NAME = "x"', "_FLAG = True", "limit = 3"]
 )
 def test_what_is_explained_or_no_number_is_left_alone(source: str):
-    assert problems(source) == []
+    assert problems(numeric_constants(source)) == []

@@ -30,23 +30,6 @@ for name in llama_index_remanence.__all__:
         print(error)
 """
 
-OFFLINE = """
-import socket, sys
-
-def refused(*args, **options):
-    raise AssertionError(f"the network was asked for: {args[1:]}")
-
-socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refused
-socket.getaddrinfo = socket.gethostbyname = socket.create_connection = refused
-
-from llama_index.core.llms import ChatMessage
-from llama_index_remanence import RemanenceMemory
-
-RemanenceMemory(location=sys.argv[1]).put(ChatMessage(role="user", content="I live in Porto."))
-(recalled,) = RemanenceMemory(location=sys.argv[1]).get(input="Where do I live?")
-print("Porto" in recalled.content)
-"""
-
 
 def test_importing_it_loads_neither_engine_nor_framework() -> None:
     """LlamaIndex alone takes seconds."""
@@ -72,11 +55,6 @@ def test_llamaindex_has_it_under_its_own_integrations() -> None:
     shipped = {path.relative_to(integrations).as_posix() for path in (integrations / "llama_index").rglob("*.py")}
     assert shipped == {"llama_index/memory/remanence/__init__.py"}
     assert '"integrations/llama_index",' in (integrations.parent / "pyproject.toml").read_text("utf-8")
-
-
-def test_nothing_asks_the_network(home: Path) -> None:
-    """Not for a tokenizer either."""
-    assert run_program(OFFLINE, str(home)) == "True\n"
 
 
 def test_every_public_name_is_there() -> None:

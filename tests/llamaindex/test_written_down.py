@@ -45,7 +45,14 @@ async def test_a_context_written_down_finds_the_space_again(space: remanence.Spa
 
 
 ELSEWHERE = """
-import json, sys
+import json, socket, sys
+
+def refused(*args, **options):
+    raise AssertionError(f"the network was asked for: {args[1:]}")
+
+socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refused
+socket.getaddrinfo = socket.gethostbyname = socket.create_connection = refused
+
 from llama_index.core.llms import ChatMessage
 from llama_index_remanence import RemanenceMemory
 memory = RemanenceMemory.from_dict(json.load(sys.stdin))
@@ -56,7 +63,8 @@ memory.put(ChatMessage(role="assistant", content="Hello from elsewhere."))
 
 
 def test_another_process_opens_the_location_again_and_goes_on(home: Path) -> None:
-    """A restart costs neither the window nor the memory; and the window follows whoever writes to it."""
+    """A restart costs neither the window nor the memory; and the window follows whoever writes to it. Nothing asks the
+    network, not for a tokenizer either."""
     RemanenceMemory(location=home, path=("users", "a/b")).put(user("I am from Porto."))
     memory = RemanenceMemory(location=home, path=("users", "a/b"), session_id="s1")
     memory.set([ChatMessage(role="system", content="Be brief.")])

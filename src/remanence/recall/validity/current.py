@@ -96,9 +96,11 @@ def row_states(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> Row
         for row, is_connected in zip(numbers, connected.tolist(), strict=True)
     ]
     successors = [None if row is None else _said_by_people(index, row, position) for row in replacing]
+    # A state that is told in the past tense is an event by its kind: "Bob lived in Rome from 2020 to 2024".
+    is_past = index.catalog.times.ended_mask(rows, snapshot.now)
     for place in np.flatnonzero(connected & current).tolist():
-        row = numbers[place]
-        current[place] = not (facts_are_over(index, row, snapshot) or _is_past_state(index, row, snapshot))
+        is_past_state = is_past[place] and index.relations.claims_only_past_states(numbers[place], snapshot)
+        current[place] = not (is_past_state or facts_are_over(index, numbers[place], snapshot))
     holds = [is_current and row is None for is_current, row in zip(current.tolist(), successors, strict=True)]
     return RowStates(holds, successors, connected.tolist())
 
@@ -108,13 +110,6 @@ def held_like(hit: Hit, words: Hit) -> Hit:
     if not hit.current or words.current:
         return hit
     return replace(hit, current=False, superseded_by=words.superseded_by)
-
-
-def _is_past_state(index: Index, row: Row, snapshot: Snapshot) -> bool:
-    """Whether a row tells a state of a time that is over: "Bob lived in Rome from 2020 to 2024"."""
-    return bool(index.catalog.times.ended_mask(np.array([row]), snapshot.now)[0]) and (
-        index.relations.claims_only_past_states(row, snapshot)
-    )
 
 
 def _said_by_people(index: Index, row: Row, position: Position) -> Row:
