@@ -72,7 +72,7 @@ class ChatSessionContract:
         assert (space.count(), list(space.memories("forgotten"))) == (0, []), "and what was written under an old name"
 
     def test_a_name_that_became_free_is_another_session(self, space: Space) -> None:
-        """Erasing the renamed session takes its words under the old name, and nothing of the session that has it now."""
+        """Erasing the renamed session takes its words under the old name, and nothing of the one that has it now."""
         adapter, told, again = self.adapter(space), self.said("I am allergic to nuts."), self.said("Hello again.")
         self.add(adapter, "monday", told)
         adapter.rename_session("monday", "tuesday")
