@@ -165,7 +165,8 @@ class CheckpointView:
             # What is current in a rewound thread may be superseded in the space.
             answer = ask(limit=raised_limit, history=rewound or history, **options)
             with_history = history is True or (answer.history and not rewound)
-            hits = [seen for hit in answer if (seen := _hit_at(hit, table, point, with_history)) is not None]
+            now = self._now() if answer.receipt is None else answer.receipt.now  # as the caller may say `now`
+            hits = [seen for hit in answer if (seen := _hit_at(hit, table, point, now, with_history)) is not None]
             if len(hits) >= limit or len(answer) < raised_limit:
                 break
         return replace(answer, hits=tuple(hits[:limit]), history=with_history)
@@ -279,23 +280,42 @@ class CheckpointView:
         return table
 
 
-def _hit_at(hit: Hit, table: ItemTable, point: ReadPoint | None, with_history: bool) -> Hit | None:
+def _hit_at(hit: Hit, table: ItemTable, point: ReadPoint | None, now: datetime, with_history: bool) -> Hit | None:
     """A hit as it is known at a point; None if it is not visible there, or superseded and no history is wanted."""
     address, version = _read_item(hit.memory, None)
     item = table.current_item(address, point)
     is_latest = item is not None and item.version.version_key == version.version_key
-    is_current = is_latest and not _is_expired(hit, version, point)
     visible = is_latest or (version.value is not None and (point is None or point.is_visible(version)))
-    if not visible or not (is_current or with_history):
+    is_known = is_latest and not _is_expired(hit, version, point, now)
+    if not visible or not (is_known or with_history):
         return None
-    return replace(hit, memory=_without_stamp(hit.memory), current=is_current, superseded_by=None)
+    current = is_known and not _is_over(hit, version, point, now)
+    return replace(hit, memory=_without_stamp(hit.memory), current=current, superseded_by=None)
 
 
-def _is_expired(hit: Hit, version: Version, point: ReadPoint | None) -> bool:
+def _is_expired(hit: Hit, version: Version, point: ReadPoint | None, now: datetime) -> bool:
     """Whether a hit is expired: at the moment to which the thread was rewound, or else now."""
-    if point is not None and point.rewound_to is not None and version.written_at <= point.rewound_to:
-        return version.expires_at is not None and version.expires_at <= point.rewound_to
+    moment = now if point is None else point.expiry_reference(version, now)
+    if version.expires_at is not None and version.expires_at <= moment:
+        return True
+    # The space was asked with its history, so it also found what was ended by hand since.
+    asked_history = point is not None and point.rewound_to is not None
+    return asked_history and moment == now and _is_unreplaced(hit) and not _has_ended(hit, moment)
+
+
+def _is_over(hit: Hit, version: Version, point: ReadPoint | None, now: datetime) -> bool:
+    """Whether what a hit tells is over, though nothing replaced it."""
+    if point is None or point.rewound_to is None:
+        return _is_unreplaced(hit)
+    return _is_unreplaced(hit) and _has_ended(hit, point.expiry_reference(version, now))
+
+
+def _is_unreplaced(hit: Hit) -> bool:
     return not hit.current and hit.superseded_by is None
+
+
+def _has_ended(hit: Hit, moment: datetime) -> bool:
+    return hit.memory.valid.end is not None and hit.memory.valid.end <= moment
 
 
 def _with_stamp(fields: Mapping[str, Any], key: str, stamp: Stamp, extra: Mapping[str, Any]) -> dict[str, Any]:

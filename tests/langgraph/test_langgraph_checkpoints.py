@@ -602,6 +602,28 @@ def test_a_memory_that_has_expired_since_is_known_to_a_rewound_run(saver: BaseCh
         assert all(hit.current for hit in view.at_checkpoint(early).recall("tea"))
 
 
+def test_what_is_over_is_known_and_not_current(saver: BaseCheckpointSaver[Any]) -> None:
+    """Its end is no expiry: it is returned as the space returns it, and was current for a run before the end."""
+    clock = FakeClock(datetime.now(timezone.utc))
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
+        view = CheckpointView(space, saver)
+        app = compiled(saver, tell=lambda state: {"after": str(view.recall("Where does Ana work?"))})
+        view.add("Ana works at Acme.", valid_until=clock.now() + timedelta(hours=1))
+        view.add("Ana worked at Ibex from 2015 to 2019.")
+        app.invoke({"say": ""}, of("t"))
+        early = next(s.config for s in app.get_state_history(of("t")) if s.next == ("tell",))
+        clock.advance(hours=2)
+
+        for listed in (view.recall("Where does Ana work?"), view.recent()):
+            assert {hit.memory.text: hit.current for hit in listed} == {
+                "Ana works at Acme.": False,
+                "Ana worked at Ibex from 2015 to 2019.": False,
+            }
+        assert "Ibex" in app.invoke({"say": ""}, of("t"))["after"]
+        before = view.at_checkpoint(early).recall("Where does Ana work?")
+        assert {hit.memory.text: hit.current for hit in before}["Ana works at Acme."]
+
+
 def test_renewing_an_item_by_reading_it_does_not_carry_it_into_another_branch(
     space: remanence.Space, saver: BaseCheckpointSaver[Any]
 ) -> None:
