@@ -80,6 +80,18 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
         remote.upkeep.consolidate("merge", dry_run=True)  # type: ignore[arg-type]
 
 
+def test_filters_without_names_and_iterators_are_those_of_the_space(space: Space, remote: Space) -> None:
+    """An address has no empty lists: an empty filter is not left out, so that nothing else is listed."""
+    remote.add("Ana rows.", source="mail")
+    remote.add("Bob swims.", source="chat")
+    empty: list[str] = []
+
+    for nothing in ({"source": empty}, {"speaker": empty}, {"conversation": empty}, {"kinds": empty}):
+        assert list(remote.memories(**nothing)) == list(space.memories(**nothing)) == []
+    assert [memory.text for memory in remote.memories(source=iter(["mail"]))] == ["Ana rows."]  # type: ignore[arg-type]
+    assert len(list(remote.memories(tags=empty))) == 2
+
+
 def test_upkeep_is_planned_applied_and_undone(space: Space, remote: Space) -> None:
     """Over there, as here."""
     old = remote.add("It rained.", kind="episode", now="2020-01-01")

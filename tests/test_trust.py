@@ -203,6 +203,16 @@ class TestLeavingOut:
             assert texts(found) == ["The ferry goes at nine."]
             assert texts(space.audit.replay(found.receipt)) == texts(found)
 
+    def test_in_lists(self, space: Space, clock: FakeClock) -> None:
+        """What the source replaced is listed again, as in a recall."""
+        space.add("The door code is 4711.", key="door")
+        clock.advance(days=1)
+        space.add("The door code is 9999.", key="door", source="gossip")
+        listed = [memory.text for memory in space.memories(without="gossip")]
+
+        assert listed == texts(space.recent(without="gossip")) == ["The door code is 4711."]
+        assert [memory.text for memory in space.memories("current", without="gossip")] == listed
+
     def test_what_another_source_said_too_stays(self, space: Space) -> None:
         """It would be known anyway."""
         space.add("Alice drinks tea.", source="email")

@@ -170,7 +170,6 @@ def lazy_getattr(
     return load
 
 
-# The filters of a recall load numpy and pydantic, so they are loaded when they are first asked for.
 @contextmanager
 def log_and_continue(log: Logger, action: str) -> Iterator[None]:
     """Log an exception as a warning and continue, so that an agent answers although its memory failed.

@@ -1,7 +1,7 @@
 """Which memory was valid at the time that a question asks about. All of recall that decides this is here.
 
 superseded   which rows something superseded: a later version, a link or a later claim
-current      which rows may be returned; the factors for what has ended; and the mark `Hit.current`, with its successor
+current      which rows may be returned; the factor for turns dated after the question; the mark `Hit.current`
 by_claims    before a reader reads: the order by given times, links and claims. It decides which rows are read
 other_times  its part for questions about another time: rows that were valid then come first
 lifetimes    how likely each hit still holds, by its age, its topic, and what ended in this space

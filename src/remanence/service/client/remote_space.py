@@ -124,8 +124,11 @@ class RemoteViewBase(_View):
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
         text = None if meta is None else json.dumps(to_json(meta))
         # The arguments are checked here, not when the first memory is asked for.
-        make_request(memory_operations.list_memories.request, status=status, meta=text, **filters)
-        return Memories(self._pages(status=status, meta=text, limit=1_000, **filters))
+        asked = make_request(memory_operations.list_memories.request, status=status, meta=text, limit=1_000, **filters)
+        given = asked.provided_fields()
+        if any(given.get(name) == [] for name in ("kinds", "source", "speaker", "conversation")):
+            return Memories(iter(()))  # an address has no empty lists: all would be listed
+        return Memories(self._pages(**given))
 
     def _pages(self, **arguments: Any) -> Iterator[Memory]:
         cursor = None

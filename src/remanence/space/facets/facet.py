@@ -83,9 +83,15 @@ class MemoryListing(Facet):
                 page += zip(batch, memories, strict=False)
             return page
 
+    @retry_if_erased
     def _listed_rows(self, index: Index, status: ListedStatus | None, filters: RowFilter) -> Sequence[Row]:
-        if status is None:
-            rows: Sequence[Row] = index.current_rows(self._position(index))
-        else:
-            rows = self._read_overview(lambda overview: overview.rows(status).tolist())
-        return filter_rows(filters, index, rows, self._position(index))
+        position, listed = self._position(index), index
+        if filters.without is not None:  # as in a recall: what these rows superseded is current
+            listed = index.without_rows(index.rows_from_sources(filters.without, position))
+        with listed.lock:
+            rows: Sequence[Row] = (
+                listed.current_rows(position)
+                if status is None
+                else Overview(listed, listed.snapshot(position, self._now())).rows(status).tolist()
+            )
+        return filter_rows(filters, index, rows, position)
