@@ -270,9 +270,10 @@ def test_a_space_raises_only_our_errors(texts: list[str], question: str) -> None
                 with suppress(RemanenceError):
                     act(text)
         for asked in (question, *texts):
-            found = space.recall(asked, limit=3)
-            assert str(found) is not None
-            assert found.explain()
+            with suppress(RemanenceError):
+                found = space.recall(asked, limit=3)
+                assert str(found) is not None
+                assert found.explain()
         assert space.profile() is not None
         assert space.admin.check() == {}
 

@@ -327,7 +327,7 @@ class TestEvaluate:
         question = {"Where does Bob live?": facts[1]}
         with pytest.raises(InvalidInput, match=r"'short' has the option 'limit', .*evaluate\(\.\.\., limit=3\)"):
             evaluate(space, question, {"short": {"limit": 3}})
-        with pytest.raises(InvalidInput, match=r"The options are during, history"):
+        with pytest.raises(InvalidInput, match=r"The options are kinds, tags, .*, reader, deadline, embedder\."):
             evaluate(space, question, {"short": {"depth": 3}})
 
     def test_a_reader_is_a_setting_too(self, clock: FakeClock) -> None:

@@ -72,9 +72,7 @@ def back_test(
     """
     options = [each.name for each in fields(RecallOptions) if each.name not in _OWN_OPTIONS]
     compared = (
-        default_settings(engine)
-        if settings is None
-        else check_settings(settings, (*options, "reader", "embedder", "max_tokens"))
+        default_settings(engine) if settings is None else check_settings(settings, (*options, "embedder", "max_tokens"))
     )
     skipped: Counter[str] = Counter()
     asked: list[ExpectedAnswer] = []

@@ -65,7 +65,7 @@ def evaluate(
     inputs.check_limit(limit)
     # `limit` is the same for all: figures at different depths cannot be compared.
     options_of_recall = [field.name for field in fields(RecallOptions) if field.name != "limit"]
-    options = (*options_of_recall, "reader", "embedder")
+    options = (*options_of_recall, "embedder")
     compared = default_settings(view._engine) if settings is None else check_settings(settings, options)
 
     def find(value: str) -> Memory | None:
