@@ -133,5 +133,5 @@ function column(answer, other) {
   return h("div", {}, !answer.hits.length && h("p", { class: "empty" }, "Nothing is found."),
     h("ol", { class: "items compared" }, answer.hits.map((hit, rank) => h("li", {},
       h("a", { class: "item", href: withParameters({ memory: hit.memory.id, entity: null }), "data-item": hit.memory.id }, h("p", { class: "memory-text" }, data(hit.memory.text))),
-      h("p", { class: "meta" }, h("span", {}, hit.score.toFixed(2)), !hit.current && h("span", { class: "badge" }, "replaced"), h("span", {}, place(hit, rank)), h("span", {}, [...hit.evidence].sort((one, two) => two.share - one.share).slice(0, 1).map((each) => signalName(each.signal))))))));
+      h("p", { class: "meta" }, h("span", {}, hit.score.toFixed(2)), !hit.current && h("span", { class: "badge" }, hit.superseded_by ? "replaced" : "no longer current"), h("span", {}, place(hit, rank)), h("span", {}, [...hit.evidence].sort((one, two) => two.share - one.share).slice(0, 1).map((each) => signalName(each.signal))))))));
 }
