@@ -220,8 +220,9 @@ class Transcript(ChangeFollower):
                 state = self._sessions[name]
                 rows = [row for row in state.all_rows if last is None or row.position <= last]
                 ids += [memory_id for row in rows for memory_id in (row.memory_id, *row.extra_ids)]
-                # Another session may have an earlier name by now.
-                records += [state.memory_id] if state.memory_id and (name == session or not state.is_active) else []
+                # Another session may have had an earlier name since: its record stays.
+                is_other = name != session and (state.is_active or len(rows) < len(state.all_rows))
+                records += [state.memory_id] if state.memory_id and not is_other else []
             # The records last: with them, the table forgets the sessions.
             certificate = require_space(self._space).erase_many([*ids, *records])
             self.catch_up(self._space)

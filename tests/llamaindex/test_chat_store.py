@@ -106,6 +106,21 @@ async def test_the_async_store_keeps_the_past_too(space: remanence.Space, clock:
         await then.add_message("s", user("Hello."))
 
 
+def test_erasing_a_renamed_session_leaves_the_past_of_another_one(space: remanence.Space, clock: FakeClock) -> None:
+    """One that had the name after it and was deleted since."""
+    store = RemanenceChatStore(space)
+    store.add_message("monday", user("I am allergic to nuts."))
+    store.rename_session("monday", "holiday")
+    store.add_message("monday", user("Good morning."))
+    before = clock.now()
+    clock.advance(hours=1)
+    store.delete_session("monday")
+    store.erase_session("holiday")
+
+    then = store.as_of(before)
+    assert (then.get_keys(), texts(then.get_messages("monday"))) == (["monday"], ["Good morning."])
+
+
 def test_the_past_cannot_be_written_to(space: remanence.Space) -> None:
     """And says where to write."""
     then = RemanenceChatStore(space).as_of("2026-01-01")
