@@ -109,6 +109,14 @@ def test_the_command_line_has_every_option_but_a_vector() -> None:
     assert set(vars(make_parser().parse_args(["memories"]))) >= FILTERS
 
 
+def test_without_docstrings_everything_works_too() -> None:
+    """`python -OO` leaves them out, from which the descriptions of options are taken."""
+    program = "import remanence; from remanence.cli import main; remanence.View; main(['recent', '--help'])"
+    environment = {**os.environ, "PYTHONOPTIMIZE": "2", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
+    assert "--tag TAG" in done.stdout, done.stderr
+
+
 def test_add_has_every_option_with_its_default() -> None:
     """Its signature is written out, for editors and help(); all else takes the options from their one list."""
     options = {name: field.default for name, field in AddOptions.model_fields.items() if name != "text"}

@@ -284,7 +284,7 @@ def _sections() -> str:
 
 def _summary(command: Command) -> str:
     summary = command.help.partition("\n")[0].rstrip(".")
-    return f"{summary[0].lower()}{summary[1:]}"
+    return f"{summary[:1].lower()}{summary[1:]}"
 
 
 def _add_command(subparsers: Any, verb: str, command: Command) -> ArgumentParser:

@@ -31,12 +31,12 @@ def flags_of(options: type, *without: str) -> dict[str, dict[str, Any]]:
             continue
         name = option.name.removesuffix("s") if "str | Sequence[str]" in str(option.type) else option.name
         settings = _settings(kind, option.metadata.get("choices"), default=option.default)
-        said = _FIRST_SENTENCE.sub(r"\1", descriptions[option.name]).replace("%", "%%")
+        said = _FIRST_SENTENCE.sub(r"\1", descriptions.get(option.name, "")).replace("%", "%%")
         shown = f" ({option.default})" if isinstance(option.default, int) and kind is not bool else ""
         repeatable = "; repeatable" if settings.get("action") == "append" else ""
         if "action" not in settings or repeatable:
             settings["metavar"] = None if "choices" in settings else name.upper()
-        help_text = f"{said[0].lower()}{said[1:]}{shown}{repeatable}"
+        help_text = f"{said[:1].lower()}{said[1:]}{shown}{repeatable}"
         found[f"--{name.replace('_', '-')}"] = {**settings, "dest": option.name, "default": None, "help": help_text}
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import textwrap
 from collections import abc
 from collections.abc import Callable
@@ -58,6 +59,8 @@ def described_by(options: type) -> Callable[[type[T]], type[T]]:
 
 def _completed(described: object, names: list[str], options: object, indent: str) -> str:
     """A docstring with the descriptions of these parameters in place of the line `**options: ...`."""
+    if sys.flags.optimize > 1:  # python -OO leaves docstrings out
+        return described.__doc__ or ""
     own, descriptions = item_descriptions(described), descriptions_of(options)
     items = "\n".join(
         textwrap.fill(f"{name}: {descriptions[name]}", _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ")
