@@ -218,7 +218,7 @@ class TestAddAndRecall:
         run("add", "Ana drinks tea.", "--tag", "drink", "--now", "2026-05-01")
         run("add", "Bob rows.", "--now", "2026-05-02")
 
-        assert "recent()" in run("recall", "--tag", "drink", code=2)
+        assert "`remanence recent`" in run("recall", "--tag", "drink", code=2)
         assert "is blank" in run("recall", " ", code=2)
         assert [line.split("\t")[2] for line in run("recent").splitlines()] == ["Bob rows.", "Ana drinks tea."]
         assert "Ana drinks tea." in run("recent", "--tag", "drink")

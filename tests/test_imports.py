@@ -46,6 +46,29 @@ with tempfile.TemporaryDirectory() as folder, remanence.open(folder, embedder=Ha
 print(*sys.modules)
 """
 
+ENDS = """
+import threading
+import remanence
+
+space = remanence.open(None)  # never closed
+parts = [space.child("ana"), space.child("bob")]
+for part in parts:
+    part.add("I live in Porto.")
+parts[0].profile()  # from now on it is kept up to date, by a thread
+
+
+def tell(part):
+    for number in range(15):
+        part.add(f"note {number} about {part.name}")
+
+
+threads = [threading.Thread(target=tell, args=(part,)) for part in parts * 2]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
 OFFLINE = """
 import socket, sys
 
@@ -89,6 +112,12 @@ def test_what_only_a_server_or_a_download_needs_can_be_removed() -> None:
     loaded = {name.partition(".")[0] for name in run_program(WITHOUT).split()}
     assert "qdrant_edge" in loaded
     assert not loaded & {"qdrant_client", "grpc", "huggingface_hub", "hf_xet", "fsspec", "yaml", "tqdm"}
+
+
+def test_a_program_may_end_while_its_profile_is_read() -> None:
+    """Though nothing was closed: the thread that reads is stopped before Python ends."""
+    names = ("OPENBLAS_NUM_THREADS", "REMANENCE_EMBEDDER", "REMANENCE_READER")
+    run_program(ENDS, environment=dict.fromkeys(names))
 
 
 def test_no_part_touches_the_network(home: Path) -> None:

@@ -70,7 +70,7 @@ class RecentOptions(FilterOptions):
         limit: How many hits to return at most.
         during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
         history: Whether to include memories that were replaced or have expired, labelled. "auto" includes them when the
-            question is about the past.
+            question is about the past; a list has no question.
         include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes stored by
             `upkeep.import_vault`). "review" replaces up to a fifth of the hits with memories further down whose decay
             score is close to `forget_below`; their evidence says so.

@@ -26,6 +26,7 @@ COMMANDS = {
     "space.entities.undo": "entities undo",
     "space.graph.timeline": "graph timeline",
     "space.jobs.list": "jobs",
+    "space.recent": "recent",
     "space.unforget": "unforget",
 }
 """The commands that do the same as a method."""

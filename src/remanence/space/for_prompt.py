@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
+from remanence.index.engine.inputs import check_query
 from remanence.models.message_words import need_of_memory
 from remanence.recall.log_odds import log_odds
 from remanence.recall.options import RecentOptions
@@ -260,7 +261,7 @@ def recall_distinct(view: SupportsRecent, query: str, *, limit: int, **options: 
     """
     is_count = isinstance(limit, int) and limit > 0  # `recall` refuses anything else
     ask: Callable[..., Recall] = partial(view.recall, query)
-    if isinstance(query, str) and not query.strip() and options.get("vector") is None:
+    if isinstance(query, str) and not check_query(query).strip() and options.get("vector") is None:
         listed = {each.name for each in fields(RecentOptions)}
         ask, options = view.recent, {name: value for name, value in options.items() if name in listed}
     answer = ask(limit=limit + _SPARE_HITS if is_count else limit, **options)

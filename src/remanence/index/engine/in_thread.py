@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
-from weakref import WeakMethod
+from weakref import WeakMethod, WeakSet
 
 from remanence.errors import Closed, LedgerUnavailable
 
@@ -94,6 +95,9 @@ class ClosedAtEnd:
 
 log = logging.getLogger(__name__)
 
+_EXIT_WAIT = 5.0
+"""How many seconds a program that ends without closing its spaces waits for what a thread is doing. Chosen by hand."""
+
 
 class PeriodicThread:
     """Calls `run_once` in a thread until it is stopped, or until `run_once` raises `Closed`.
@@ -120,6 +124,7 @@ class PeriodicThread:
                 before()
             self._thread = threading.Thread(target=self.run, args=(first_pause,), name=self._name, daemon=True)
             self._thread.start()
+            _started.add(self)
 
     def notify(self) -> None:
         """End the present pause."""
@@ -157,3 +162,16 @@ class PeriodicThread:
                 log.exception("%s; trying again", self._problem)
                 pause = self._retry_seconds
             del run_once
+
+
+_started: WeakSet[PeriodicThread] = WeakSet()
+
+
+@atexit.register
+def _stop_at_exit() -> None:
+    """Stop what was not closed. A thread that is inside a model while Python ends aborts the process."""
+    threads = list(_started)
+    for thread in threads:
+        thread.stop(0.0)
+    for thread in threads:
+        thread.stop(_EXIT_WAIT)
