@@ -26,7 +26,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from io import StringIO
+from pathlib import Path
 
 from remanence.cli.output import print_error, safe_streams
 from remanence.cli.parser import WrongValue, make_parser
@@ -44,13 +44,15 @@ _INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells give it: 128 and the number of the signal."""
 _PIPE_CLOSED = 141
 """Exit status if whoever reads the output has gone: 128 and the number of SIGPIPE."""
+_DISCARDED = Path(os.devnull)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    # A shell that closed a stream (`>&-`) wants nothing printed there.
-    sys.stdout = sys.stdout or StringIO()
-    sys.stderr = sys.stderr or StringIO()
+    # A shell that closed a stream (`>&-`) wants nothing printed there. A server would fill the memory with it, and a
+    # file that is opened later would have the number of the stream, under which a library may print.
+    sys.stdout = sys.stdout or _DISCARDED.open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or _DISCARDED.open("w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a letter shows a question mark in its place.
         if reconfigure := getattr(stream, "reconfigure", None):

@@ -28,13 +28,13 @@ export async function renderSearch(main, route, signal) {
   };
   replace(main, h("div", { class: "column" }, h("h1", { class: "visually-hidden" }, "Search"),
     h("form", { class: "search", role: "search", on: { submit } }, field), filters, results));
-  if (q) {
+  if (q.trim()) {
     const narrowing = h("details", { class: "more-filters", open: SHOWN_FILTERS.some((name) => route.parameters[name]) }, h("summary", {}, "Filters"));
     replace(filters, pastAndTime(history, during, alsoAsked(route.parameters)), narrowing);
     read("/browse/values", {}, signal).then((values) => narrowing.append(filterBar(route.parameters, values, SHOWN_FILTERS)), () => narrowing.remove());
   }
   try {
-    if (q) await showHits(results, route.parameters, signal);
+    if (q.trim()) await showHits(results, route.parameters, signal);
     else replace(results, recentList((await read("/recent", { limit: RECENT }, signal)).items));
   } catch (error) {
     showError(results, error);
