@@ -85,7 +85,7 @@ def check_question(text: object, vector: object) -> None:
     """Refuse a question that is blank, unless it is given as a vector."""
     if vector is None and not check_query(text).strip():
         raise InvalidInput(
-            f"query={shorten_repr(text)} is blank. Ask a question. space.recent() lists what was told last."
+            f"query={shorten_repr(text)} is blank. Ask a question, or list what is recent: space.recent()."
         )
 
 
