@@ -61,6 +61,9 @@ class ChatSessionContract:
         assert self.messages(adapter, "holiday") == [*before, then]
         with pytest.raises(InvalidInput, match="already"):
             adapter.rename_session("holiday", "other")
+        for blank in ("", "  ", None, 5):
+            with pytest.raises(InvalidInput, match=f"new_name={blank!r} is not the name"):
+                adapter.rename_session("holiday", blank)
         with pytest.raises(NotFound, match="sessions"):
             adapter.rename_session("monday", "new")
 

@@ -213,6 +213,13 @@ class TestAddAndRecall:
         told = run("recall", "What does she drink?", "--context", "user: Ana is here.", "--deadline", "60")
         assert "Ana drinks" in told
 
+    def test_a_blank_space_is_not_the_default_one(self, run: Run) -> None:
+        """`--space "$USER_SPACE"` with a variable that is not set is a mistake."""
+        run("add", "Ana drinks tea.")
+        for blank in ("", "  "):
+            assert "--space is blank" in run("--space", blank, "recall", "tea", code=1)
+            assert "--space is blank" in run("--space", blank, "add", "Bob rows.", code=1)
+
     def test_a_blank_question_is_refused(self, run: Run) -> None:
         """`recent` lists what was told last, with the filters of `recall`."""
         run("add", "Ana drinks tea.", "--tag", "drink", "--now", "2026-05-01")

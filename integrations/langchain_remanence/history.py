@@ -107,7 +107,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         """
         space, table = require_space(self.space), _messages_of(self.space)
         ids = table.ids(space, name)
-        check_rename(name, check_session_id(new_name, "new_name"), {session.name for session in table.sessions(space)})
+        check_rename(name, new_name, {session.name for session in table.sessions(space)})
         memories = [memory for memory_id in ids if (memory := space.get(memory_id)) is not None]
         space.add_turns([self._turn(as_message(memory)) | _same_message(memory, new_name) for memory in memories])
         if self.session_id == name:

@@ -49,7 +49,7 @@ class _TranscriptStore(SpaceAdapter):
 
         Raises:
             NotFound: There is no session with this name.
-            InvalidInput: There is one with the new name already.
+            InvalidInput: There is one with the new name already, or the new name is blank.
         """
         self._transcript.rename_session(name, new_name)
 

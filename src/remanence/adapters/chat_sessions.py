@@ -73,8 +73,9 @@ def check_rename(name: str, new_name: str, known: Collection[str]) -> None:
 
     Raises:
         NotFound: There is no session with this name.
-        InvalidInput: There is one with the new name already.
+        InvalidInput: There is one with the new name already, or the new name is blank.
     """
+    check_session_id(new_name, "new_name")
     if name not in known:
         raise NotFound(f"there is no chat session {name!r}. `sessions()` lists those that have messages.")
     if new_name in known:

@@ -40,6 +40,8 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
 
     Opened without a worker: a short command would end before queued jobs are done.
     """
+    if args.space is not None and not args.space.strip():
+        raise InvalidInput("--space is blank. Name a space, or leave it out for the space 'default'.")
     # `spaces` prints a slash inside a part of the name as %2F.
     parts = (name or args.space or "default").split("/")
     first, *path = [part.replace("%2F", "/").replace("%25", "%") for part in parts]

@@ -68,7 +68,8 @@ class RecentOptions(FilterOptions):
 
     Attributes:
         limit: How many hits to return at most.
-        during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
+        during: Only what was true in this time, as far as each memory says: a window, a moment, "May 2026", or (from,
+            until). What has no time may have been true then.
         history: Whether to include memories that were replaced or have expired, labelled. "auto" includes them when the
             question is about the past; a list has no question.
         include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes stored by
