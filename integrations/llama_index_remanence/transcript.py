@@ -81,8 +81,8 @@ class _Session:
     generation: str = ""
     archived_to: tuple[Fraction, int] | None = None
     record_count: int = 0
-    renamed_from: tuple[str, int] | None = None
-    """The name that the session had before, and the position of its last message under that name."""
+    renamed_from: tuple[tuple[str, int], ...] = ()
+    """The names that the session had before, the latest first, each with the position of its last message under it."""
     rows_by_generation: dict[str, list[MessageRow]] = field(default_factory=dict)
     all_rows: list[MessageRow] = field(default_factory=list)
 
@@ -241,17 +241,14 @@ class Transcript(ChangeFollower):
                 times = [row.at for row in rows]
                 self._write(new_name, generation, orders, messages, archived, expires_at=expires_at, times=times)
             last = max((row.position for row in state.all_rows), default=0)
-            self._activate(new_name, generation, renamed_from=(session, last))
+            self._activate(new_name, generation, renamed_from=((session, last), *state.renamed_from))
             self.delete_session(session)
 
     def _names_of(self, session: str) -> dict[str, int | None]:
         """The names that a session has had, each with the position of its last message under it; None for today's."""
-        names: dict[str, int | None] = {session: None} if session in self._sessions else {}
-        renamed = self._sessions[session].renamed_from if names else None
-        while renamed is not None and renamed[0] in self._sessions and renamed[0] not in names:
-            names[renamed[0]] = renamed[1]
-            renamed = self._sessions[renamed[0]].renamed_from
-        return names
+        state = self._sessions.get(session)
+        names = () if state is None else ((session, None), *state.renamed_from)
+        return {name: last for name, last in reversed(names) if name in self._sessions}
 
     def sweep_ttl(self) -> int:
         """Erase the sessions that have expired. Returns how many there were."""
@@ -281,15 +278,16 @@ class Transcript(ChangeFollower):
         generation: str,
         archived_to: MessageRow | None = None,
         *,
-        renamed_from: tuple[str, int] | None = None,
+        renamed_from: tuple[tuple[str, int], ...] = (),
     ) -> None:
-        """Write the record of a session."""
+        """Write the record of a session. One that is new under a name has had no other name."""
+        state = self._session(session)
         record = {
             "session": session,
             "life": generation,
             "archived_to": None if archived_to is None else [str(archived_to.order), archived_to.position],
-            "record": self._session(session).record_count,
-            "renamed_from": renamed_from or self._session(session).renamed_from,
+            "record": state.record_count,
+            "renamed_from": renamed_from or (state.renamed_from if state.is_active else ()),
         }
         require_space(self._space).add(
             f"Chat session {session_label(session)}",
@@ -388,8 +386,7 @@ class Transcript(ChangeFollower):
             session.memory_id, session.generation = memory.id, record["life"]
             session.archived_to = None if end is None else (Fraction(end[0]), end[1])
             session.record_count += 1
-            renamed = record.get("renamed_from")
-            session.renamed_from = None if renamed is None else (renamed[0], renamed[1])
+            session.renamed_from = tuple((name, last) for name, last in record.get("renamed_from") or ())
             self._session_names[memory.id] = record["session"]
             self._set_active(record["session"], True)
 

@@ -121,6 +121,25 @@ def test_erasing_a_renamed_session_leaves_the_past_of_another_one(space: remanen
     assert (then.get_keys(), texts(then.get_messages("monday"))) == (["monday"], ["Good morning."])
 
 
+def test_a_session_under_a_name_that_became_free_has_had_no_other_name(
+    space: remanence.Space, clock: FakeClock
+) -> None:
+    """Its erasure leaves the past of the session that had the name before, whose own goes through all its names."""
+    store = RemanenceChatStore(space)
+    store.add_message("sunday", user("I am allergic to nuts."))
+    before = clock.now()
+    clock.advance(hours=1)
+    store.rename_session("sunday", "monday")
+    store.rename_session("monday", "holiday")
+    store.add_message("monday", user("Good morning."))
+
+    store.erase_session("monday")
+    assert store.get_keys() == ["holiday"]
+    assert texts(store.as_of(before).get_messages("sunday")) == ["I am allergic to nuts."]
+    store.erase_session("holiday")
+    assert (space.count(), list(space.memories("forgotten"))) == (0, [])
+
+
 def test_the_past_cannot_be_written_to(space: remanence.Space) -> None:
     """And says where to write."""
     then = RemanenceChatStore(space).as_of("2026-01-01")
