@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ARCHIVE = "archive"
 _ID_WIDTH = 24
-"""Letters of a memory's id: one that is broken into two lines cannot be copied."""
+"""Characters of the id of a memory: one that is broken into two lines cannot be copied."""
 _MIN_CONFIDENCE = 0.3
 """The least probability by the reader for a confident recall. Fitted on development halves: in generated worlds, 95% of
 the questions with an answer and 25% of the questions without one reach it; in chats, 90% of the questions with an
