@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from remanence.ledger.encryption import Encryption as Encryption
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
     from remanence.recall.answer import Recall as Recall
-    from remanence.recall.checked_answer import CheckedAnswer as CheckedAnswer
-    from remanence.recall.checked_answer import CheckedSentence as CheckedSentence
-    from remanence.recall.checked_answer import check as check
     from remanence.recall.memories_used import memories_used as memories_used
     from remanence.recall.procedures import Procedure as Procedure
     from remanence.recall.profile import Profile as Profile
@@ -91,7 +88,6 @@ _NAMES = {
     "text.framing": "frame",
     "models.llm_extractor": "LLMExtractor",
     "recall.answer": "Recall",
-    "recall.checked_answer": "CheckedAnswer CheckedSentence check",
     "recall.memories_used": "memories_used",
     "recall.procedures": "Procedure",
     "recall.profile": "Profile",

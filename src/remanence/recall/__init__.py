@@ -16,7 +16,6 @@ context.py           what the steps share
 told_memories.py     which memories a profile may state; `told.py`, one of them with what is judged of it
 profile.py           the profile of a space
 topics/              the questions that a profile answers, by topic
-checked_answer.py    what memories say of each sentence of an answer; `sentence_features.py`, by which features
 memories_used.py     which of the given memories an answer contains
 procedures.py        which steps of a task worked
 union.py             several spaces asked at once

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from remanence.schema import Evidence, Hit, HitUsage, Memory, Relation, format_moment
+from remanence.schema import Evidence, Hit, HitUsage, Memory, Relation
 from remanence.schema.display import data_frame, html_table
 from remanence.schema.notebook_pictures import (
     COLORS,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas
 
     from remanence.recall.answer import Recall
-    from remanence.recall.checked_answer import CheckedAnswer
     from remanence.recall.evaluation import SettingResult
 
 MEMORY_COLUMNS = (
@@ -246,32 +245,3 @@ def _rect(kind: str, x: float, y: float, width: float, more: str = "", inside: s
 
 def _height(rows: int) -> float:
     return _HEAD + _ROW * max(rows, 1) + MARGIN - 8
-
-
-_VERDICT_COLORS = {"supported": COLORS[2], "contradicted": COLORS[4], "unsupported": COLORS[1], "no claim": "#93a1b0"}
-_SENTENCE_LENGTH = 72
-"""Letters of a sentence and of a quotation that are shown."""
-_VERDICT_X, _VERDICT_BAR = MARGIN + 540.0, 160.0
-_CHECKED_HEAD, _CHECKED_ROW = 60.0, 40.0
-"""Pixels above the first sentence, and of the height of each."""
-
-
-def checked_picture(checked: CheckedAnswer) -> NotebookPicture:
-    """A row for each sentence: its words, its verdict as a bar, and the memory that supports or contradicts it."""
-    title, height = "What memories say of each sentence", _CHECKED_HEAD + _CHECKED_ROW * len(checked.sentences) + MARGIN
-    return svg_picture(title, int(height), lambda: _checked_svg(title, checked, height))
-
-
-def _checked_svg(title: str, checked: CheckedAnswer, height: float) -> str:
-    body = [text_element(MARGIN, MARGIN, title, "called")]
-    for row, each in enumerate(checked.sentences):
-        y, width = _CHECKED_HEAD + _CHECKED_ROW * row, _VERDICT_BAR * each.probability
-        body.append(text_element(MARGIN, y + 10, truncate(each.text, _SENTENCE_LENGTH)))
-        if each.memory is not None:
-            told = f"{format_moment(each.memory.told_at)}: {each.quotation}"
-            body.append(text_element(MARGIN, y + 25, truncate(told, _SENTENCE_LENGTH), "faint"))
-        body.append(
-            f'<rect x="{_VERDICT_X}" y="{y}" width="{width:.1f}" height="12" fill="{_VERDICT_COLORS[each.verdict]}"/>'
-        )
-        body.append(text_element(_VERDICT_X, y + 25, f"{each.verdict} {each.probability:.2f}", "faint"))
-    return svg_document("bars", title, _VERDICT_X + _VERDICT_BAR + MARGIN, height, body)
