@@ -20,5 +20,5 @@ memories_used.py     which of the given memories an answer contains
 procedures.py        which steps of a task worked
 union.py             several spaces asked at once
 log_odds.py          the log of odds
-evaluation.py        how well a list of questions is answered, under one or several settings
+evaluation.py        measures of how well questions are answered, and a table of several settings
 """

@@ -19,12 +19,6 @@ _MAX_ROWS, _MAX_CELL_LENGTH = 500, 2_000
 """Rows of a table in a notebook, and characters of a cell."""
 
 
-class Markup(str):
-    """A cell of a table that is HTML already."""
-
-    __slots__ = ()
-
-
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], notes: Iterable[str] = ()) -> str:
     """A table with a title above and notes below it. Without columns, each row is a name and its value.
 
@@ -45,14 +39,6 @@ def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     below = "".join(f"<li>{escape(note)}</li>" for note in (*more, *notes))
     caption = f"<caption>{escape(_shortened(title))}</caption>" if title else ""
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>" + (f"<ul>{below}</ul>" if below else "")
-
-
-def html_bar(share: float, text: str) -> Markup:
-    """A cell with a bar whose length shows a number from 0 to 1."""
-    width = 100 * min(1.0, max(0.0, share))
-    style = "display: inline-block; height: 0.7em; margin-right: 0.5em; background: #2f6fde"
-    box = f'<span style="display: inline-block; width: 6em"><span style="{style}; width: {width:.1f}%"></span></span>'
-    return Markup(f"{box}{escape(text)}")
 
 
 def data_frame(
@@ -78,8 +64,6 @@ def data_frame(
 
 
 def _cell(value: object, kind: str) -> str:
-    if isinstance(value, Markup):
-        return f"<{kind} {_LEFT}>{value}</{kind}>"
     if isinstance(value, float):
         value = f"{value:.2f}"
     elif isinstance(value, datetime):
