@@ -52,9 +52,8 @@ if TYPE_CHECKING:
     from remanence.schema import Window as Window
     from remanence.schema.version import __version__ as __version__
     from remanence.service.client.remote_space import connect as connect
-    from remanence.space.file_memory.file_store import FileStore as FileStore
-    from remanence.space.file_memory.file_store import StoredFile as StoredFile
-    from remanence.space.file_memory.memory_files import MemoryFiles as MemoryFiles
+    from remanence.space.memory_files import MemoryFiles as MemoryFiles
+    from remanence.space.memory_files import StoredFile as StoredFile
     from remanence.space.opening import aopen as aopen
     from remanence.space.opening import migrate as migrate
     from remanence.space.opening import open as open
@@ -72,8 +71,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "transfer.overview": "Stats",
-    "space.file_memory.file_store": "FileStore StoredFile",
-    "space.file_memory.memory_files": "MemoryFiles",
+    "space.memory_files": "MemoryFiles StoredFile",
     "space.opening": "aopen migrate open reembed restore",
     "space.space": "Space",
     "space.union": "Union union",
