@@ -211,17 +211,15 @@ def test_the_package_chooses_similar_tasks(monkeypatch: pytest.MonkeyPatch) -> N
         assert space.procedures.recall("Bake a cake") is None
 
 
-def test_a_skill_has_front_matter_steps_and_what_to_avoid(space: Space, tmp_path: Path) -> None:
+def test_a_skill_has_front_matter_steps_and_what_to_avoid(space: Space) -> None:
     space.procedures.record(DEPLOY, [("build", {"target": 'the "shop"'}), "release"], now="2026-05-04", tools=OLD)
     space.procedures.record(
         DEPLOY, ["release"], outcome="failure", error="not\n---\nbuilt", now="2026-05-05", tools=OLD
     )
     found = space.procedures.recall(DEPLOY)
-    path = found.to_skill(tmp_path)
-    fields, body = split_front_matter(path.read_text(encoding="utf-8"))
+    fields, body = split_front_matter(found.as_skill())
 
-    assert path == tmp_path / "deploy-the-shop-to-staging" / "SKILL.md"
-    assert fields["name"] == "deploy-the-shop-to-staging", "the name of its folder, as the format wants it"
+    assert fields["name"] == "deploy-the-shop-to-staging"
     assert fields["description"].startswith(f"{DEPLOY}. Use these steps")
     assert body.strip().split("\n\n") == [
         f"# {DEPLOY}",
@@ -229,10 +227,6 @@ def test_a_skill_has_front_matter_steps_and_what_to_avoid(space: Space, tmp_path
         "## Avoid",
         "- release: not --- built (2026-05-05 with deploy-cli 1.4)",
     ]
-    assert found.to_skill(tmp_path, name="shop").parent.name == "shop"
-    for name in ("Shop", "a--b", "-a", "a" * 65, ""):
-        with pytest.raises(InvalidInput, match="no name of a skill"):
-            found.as_skill(name=name)
 
 
 def test_no_skill_is_made_of_what_never_worked(space: Space) -> None:
