@@ -17,10 +17,9 @@ from remanence import InvalidInput, Space
 from remanence.errors import AccessDenied, LedgerUnavailable
 from remanence.ports import ListReading
 from remanence.recall.answer import Recall
-from remanence.recall.question import parse_question
 from remanence.recall.union import join_recalls
 from remanence.remember import proposals
-from remanence.schema import EPOCH, Evidence, Hit, Memory, SignalScale
+from remanence.schema import Evidence, Hit, Memory, SignalScale
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.hosting.tokens import TokenStore
 from remanence.service.operations import OPERATIONS
@@ -103,7 +102,8 @@ def test_what_two_spaces_tell_is_one_hit(ana: Space, team: Space) -> None:
 
     found = union.recall("When is the release?", limit=20)
     [hit] = [hit for hit in found if "release" in hit.memory.text]
-    assert "also in default/team" in hit.reason
+    [other] = {ana.name, team.name} - {hit.space}
+    assert f"also in {other}" in hit.reason
     assert texts(union.recall("peanuts", limit=20)).count("I am allergic to peanuts.") == 2
 
 
@@ -145,20 +145,6 @@ def test_a_union_of_parts_answers_as_the_whole(space: Space) -> None:
         assert remanence.union(*parts).recall(question)[0].memory.text == text
 
 
-def test_what_is_from_the_time_asked_about_comes_first() -> None:
-    """Of all spaces, for a question about nothing but a time: one without anything from then does not come before."""
-
-    def answer(name: str, signal: str, score: float) -> Recall:
-        hit = Hit(Memory(name, name, f"The {name} is here."), score, (Evidence(signal, 1, score, 0.5, ""),))
-        return Recall("", (hit,), scales={signal: SignalScale(0.0, 0.5)})
-
-    found = {"near": answer("near", "vectors", 0.5), "then": answer("then", "times", 0.2)}
-    for question, first in [("What happened in May 2026?", "then"), ("What did the boat cost in May 2026?", "near")]:
-        joined = join_recalls(parse_question(question, EPOCH), question, found, 10)
-        assert joined[0].space == first, question
-        assert sum(each.share for each in joined[1].evidence) == pytest.approx(joined[1].score)
-
-
 def test_a_signal_that_found_nothing_in_one_space_counts_alike_in_all() -> None:
     """The weights are those of all signals that searched: hits of the same nearness have the same score."""
     vectors = SignalScale(0.2, 0.8, 2.0, 0.4)
@@ -169,7 +155,7 @@ def test_a_signal_that_found_nothing_in_one_space_counts_alike_in_all() -> None:
         return Recall("boat?", (hit,), scales={"vectors": vectors, **scales})
 
     found = {"one": answer("one", 1.0), "two": answer("two", 0.4, graph=SignalScale(0.0, 1.0, 1.0, 0.6))}
-    joined = join_recalls(parse_question("boat?", EPOCH), "boat?", found, 10)
+    joined = join_recalls("boat?", found, 10)
     assert [(hit.space, hit.score) for hit in joined] == [("one", pytest.approx(0.4)), ("two", pytest.approx(0.4))]
 
 
@@ -234,8 +220,7 @@ def test_a_prompt_of_several_spaces_names_them(ana: Space, team: Space) -> None:
 def test_a_union_reads_only(ana: Space, team: Space) -> None:
     """Nothing writes, and wrong arguments are named."""
     union = remanence.union(ana, team)
-    with pytest.raises(AttributeError, match="cannot be written to"):
-        union.add("no")
+    assert not {"add", "forget", "erase"} & set(dir(union))
     for arguments, message in [
         ((), "needs a space"),
         ((ana, "team"), "'team' is no space"),
