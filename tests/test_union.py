@@ -18,11 +18,11 @@ from remanence.errors import AccessDenied, LedgerUnavailable
 from remanence.ports import ListReading
 from remanence.recall.answer import Recall
 from remanence.recall.union import join_recalls
-from remanence.remember import proposals
 from remanence.schema import Evidence, Hit, Memory, SignalScale
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.hosting.tokens import TokenStore
 from remanence.service.operations import OPERATIONS
+from remanence.space.facets.proposal_facet import Proposal, Proposals
 from remanence.testing import FakeClock, HashingEmbedder
 from remote import connected
 
@@ -389,9 +389,9 @@ def test_of_two_decisions_at_the_same_time_one_counts(
 ) -> None:
     """Both have read that the proposal is open. The one that is written first stands, and there is one memory."""
     offered = team.proposals.add(ana.add("The standup is at half past nine."), by="ana")
-    count, find, both = team.count(), proposals._find, threading.Barrier(2)
+    count, find, both = team.count(), Proposals._find, threading.Barrier(2)
 
-    def found_by_both(*given: Any) -> proposals.Proposal:
+    def found_by_both(*given: Any) -> Proposal:
         proposal = find(*given)
         both.wait(timeout=60)
         return proposal
@@ -402,7 +402,7 @@ def test_of_two_decisions_at_the_same_time_one_counts(
             return by
         return None
 
-    monkeypatch.setattr(proposals, "_find", found_by_both)
+    monkeypatch.setattr(Proposals, "_find", found_by_both)
     with ThreadPoolExecutor(2) as threads:
         done = list(threads.map(decided, ["approve", second], ["bob", "carl"]))
     [winner] = [by for by in done if by is not None]
@@ -416,7 +416,7 @@ def test_of_two_decisions_at_the_same_time_one_counts(
 def test_an_approval_that_was_cut_short_is_finished_by_the_next(ana: Space, team: Space) -> None:
     """The decision was written, and the memory was not."""
     offered = team.proposals.add(ana.add("The standup is at half past nine."), by="ana")
-    proposals._decide(team._engine, team.name, offered.id, status="approved", decided_by="bob")
+    team.proposals._decide(offered.id, status="approved", decided_by="bob")
     stored = team.proposals.approve(offered.id, by="carl")
     assert stored.meta["origin"]["approved_by"] == "bob"
     assert [each.approved_as for each in team.proposals.list(None)] == [stored.id]

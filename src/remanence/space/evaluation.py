@@ -1,5 +1,5 @@
-"""Questions asked of a space under several settings, by one runner: those of a caller (`remanence.testing.evaluate`),
-and recorded recalls (`space.evaluate`), each of the space as it was known then.
+"""Questions asked of a space under several settings: recorded recalls (`space.evaluate`), each of the space as it was
+known then, and those that `testing/comparison.py` makes of a caller's questions and of data sets.
 
 What `touch` recorded as used after a recall is what that recall should have found. A memory that was not given then
 cannot have been used, so a setting that finds others gets no credit for them: what is measured is who keeps what was
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from copy import copy
 from dataclasses import dataclass, fields, replace
@@ -32,23 +32,20 @@ from remanence.recall.answer import Recall, prompt_line
 from remanence.recall.evaluation import QuestionResult, SettingResult, mean_scores, recall_at, reciprocal_rank
 from remanence.recall.options import RecallOptions
 from remanence.recall.receipts import RecallRequest, RecordedRecall, recorded_recalls
-from remanence.schema import Memory
 from remanence.space.recall_request import answer_request, checked_request
 from remanence.text.framing import estimate_tokens
-from remanence.text.text import normalize_text, truncate
+from remanence.text.text import truncate
 from remanence.transfer.export_file import export
 from remanence.transfer.import_file import Importer
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-    from remanence.space.view import View
 
 _OPTIONS = (
     *(each.name for each in fields(RecallOptions) if each.name not in ("vector", "now")),
     *("embedder", "max_tokens"),
 )
 """What a setting may name. A vector and a moment belong to one question."""
-_QUESTION_FIELDS = ("question", "expected", "now", "during")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,68 +177,6 @@ def _recorded_question(engine: Engine, space: str, recorded: RecordedRecall) -> 
 
     texts = tuple(truncate(memory.text, 80) for memory in used)
     return Asked(receipt.question, texts, tuple(frozenset([memory.id]) for memory in used), ask)
-
-
-def questions_of_caller(view: View, questions: object, limit: int) -> list[Asked]:
-    """The questions of a caller, checked.
-
-    Raises:
-        InvalidInput: A question is not valid, or no memory matches what it expects: no setting could find it.
-    """
-    items = questions.items() if isinstance(questions, Mapping) else questions
-    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-        raise InvalidInput(
-            f"questions={inputs.shorten_repr(questions)} is not a list. Give [(question, expected), ...]."
-        )
-    texts: dict[str, str] = {}
-
-    def matches(row: int, value: str) -> frozenset[str]:
-        memory = view.get(value) or view.find(value)
-        if memory is not None:
-            return frozenset([memory.id])
-        if not texts:
-            texts.update((memory.id, normalize_text(memory.text)) for memory in view.memories())
-        part = normalize_text(value)
-        found = frozenset(id_ for id_, text in texts.items() if part and part in text)
-        if not found:
-            raise InvalidInput(
-                f"question {row} expects {truncate(value, 80)!r}, and no memory has that id, key or text. "
-                "Add the memory first, or correct what is expected."
-            )
-        return found
-
-    asked: list[Asked] = []
-    for row, item in enumerate(items):
-        question, values, own = _question(item, row)
-
-        def ask(engine: Engine, options: Mapping[str, Any], text: str = question, own: Any = own) -> Recall:
-            return view._with_engine(engine).recall(text, **{"limit": limit, **options, **own})
-
-        asked.append(Asked(question, values, tuple(matches(row, value) for value in values), ask))
-    if not asked:
-        raise InvalidInput("there are no questions to evaluate. Give [(question, expected), ...].")
-    return asked
-
-
-def _question(item: object, row: int) -> tuple[str, tuple[str, ...], dict[str, Any]]:
-    """The question, what is expected, and its own options of `recall`."""
-    fields: Mapping[str, Any] = {}
-    if isinstance(item, Mapping):
-        fields = item
-    elif isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2:
-        fields = {"question": item[0], "expected": item[1]}
-    if not {"question", "expected"} <= set(fields) <= set(_QUESTION_FIELDS):
-        raise InvalidInput(
-            f"question {row} is {inputs.shorten_repr(item)}. Give (question, expected), or a dict with the fields "
-            f"{', '.join(_QUESTION_FIELDS)}."
-        )
-    expected = fields["expected"]
-    several = [expected] if isinstance(expected, str | Memory) or not isinstance(expected, Iterable) else [*expected]
-    values = tuple(inputs.check_memory_id(value) for value in several)
-    if not values:
-        raise InvalidInput(f"question {row} expects nothing. Give a memory, an id, a key, or a part of a text.")
-    own = {name: fields[name] for name in ("now", "during") if fields.get(name) is not None}
-    return inputs.check_query(fields["question"]), tuple(dict.fromkeys(values)), own
 
 
 def _checked_settings(settings: object) -> dict[str, Mapping[str, Any]]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remanence.recall.profile import build_profile
-from remanence.remember.proposals import proposals_space
 from remanence.remember.subject import derived_from, erase_subject, find_subject
 from remanence.schema import ErasureCertificate
 from remanence.space.certificates import certify
+from remanence.space.facets.proposal_facet import proposals_space
 from remanence.text.text import pluralize
 from remanence.upkeep.plans import ResultTable, TableResult
 from remanence.upkeep.runs import vault_space

@@ -11,10 +11,11 @@ from remanence.index.engine import inputs
 from remanence.models.readers import DEFAULT_READER
 from remanence.recall.evaluation import Evaluation, QuestionResult, SettingResult
 from remanence.schema import Memory
-from remanence.space.evaluation import Asked, compare_settings, questions_of_caller, setting_result
+from remanence.space.evaluation import Asked, compare_settings, setting_result
 from remanence.space.opening import open as open_space
 from remanence.space.view import View
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset
+from remanence.text.text import normalize_text, truncate
 
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from remanence.recall.answer import Recall
     from remanence.space.space import Space
 
+_QUESTION_FIELDS = ("question", "expected", "now", "during")
 Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 
 
@@ -65,10 +67,72 @@ def evaluate(
     if not isinstance(view, View):
         raise InvalidInput(f"evaluate works on an open folder, not on {view!r}: remanence.open('./memory').")
     inputs.check_limit(limit)
-    asked = questions_of_caller(view, questions, limit)
+    asked = _questions(view, questions, limit)
     depths = {f"R@{depth}": depth for depth in sorted({1, 5, 10, limit}) if depth <= limit}
     with inputs.progress_bar(progress, "asking") as shown:
         return Evaluation(compare_settings(view._engine, view.name, asked, settings, depths, shown))
+
+
+def _questions(view: View, questions: object, limit: int) -> list[Asked]:
+    """The questions of a caller, checked.
+
+    Raises:
+        InvalidInput: A question is not valid, or no memory matches what it expects: no setting could find it.
+    """
+    items = questions.items() if isinstance(questions, Mapping) else questions
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise InvalidInput(
+            f"questions={inputs.shorten_repr(questions)} is not a list. Give [(question, expected), ...]."
+        )
+    texts: dict[str, str] = {}
+
+    def matches(row: int, value: str) -> frozenset[str]:
+        memory = view.get(value) or view.find(value)
+        if memory is not None:
+            return frozenset([memory.id])
+        if not texts:
+            texts.update((memory.id, normalize_text(memory.text)) for memory in view.memories())
+        part = normalize_text(value)
+        found = frozenset(id_ for id_, text in texts.items() if part and part in text)
+        if not found:
+            raise InvalidInput(
+                f"question {row} expects {truncate(value, 80)!r}, and no memory has that id, key or text. "
+                "Add the memory first, or correct what is expected."
+            )
+        return found
+
+    asked: list[Asked] = []
+    for row, item in enumerate(items):
+        question, values, own = _question(item, row)
+
+        def ask(engine: Engine, options: Mapping[str, Any], text: str = question, own: Any = own) -> Recall:
+            return view._with_engine(engine).recall(text, **{"limit": limit, **options, **own})
+
+        asked.append(Asked(question, values, tuple(matches(row, value) for value in values), ask))
+    if not asked:
+        raise InvalidInput("there are no questions to evaluate. Give [(question, expected), ...].")
+    return asked
+
+
+def _question(item: object, row: int) -> tuple[str, tuple[str, ...], dict[str, Any]]:
+    """The question, what is expected, and its own options of `recall`."""
+    fields: Mapping[str, Any] = {}
+    if isinstance(item, Mapping):
+        fields = item
+    elif isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2:
+        fields = {"question": item[0], "expected": item[1]}
+    if not {"question", "expected"} <= set(fields) <= set(_QUESTION_FIELDS):
+        raise InvalidInput(
+            f"question {row} is {inputs.shorten_repr(item)}. Give (question, expected), or a dict with the fields "
+            f"{', '.join(_QUESTION_FIELDS)}."
+        )
+    expected = fields["expected"]
+    several = [expected] if isinstance(expected, str | Memory) or not isinstance(expected, Iterable) else [*expected]
+    values = tuple(inputs.check_memory_id(value) for value in several)
+    if not values:
+        raise InvalidInput(f"question {row} expects nothing. Give a memory, an id, a key, or a part of a text.")
+    own = {name: fields[name] for name in ("now", "during") if fields.get(name) is not None}
+    return inputs.check_query(fields["question"]), tuple(dict.fromkeys(values)), own
 
 
 def evaluate_dataset(
