@@ -102,7 +102,6 @@ def test_a_preview_says_what_would_change_and_changes_nothing(space: remanence.S
 
     added = effects(ask.preview_add, text="Ana lives in Lisbon.", valid_from="2026-01-01")
     assert "It states: Ana lives in Lisbon." in added
-    assert "Known until now: Ana lives in Porto" in added
     corrected = effects(ask.preview_revise, ids=[memory.id], text="Ana lives in Braga.", importance=0.9)
     assert "The text becomes “Ana lives in Braga.”" in corrected
     assert "Importance: 0.5 becomes 0.9." in corrected
