@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
+from model_replies import USER_FACTS
 from remanence.errors import InvalidInput, NotFound
 from remanence.service.endpoints import edit_operations
 from remanence.testing import FakeClock, HashingEmbedder
@@ -109,3 +110,15 @@ def test_a_preview_says_what_would_change_and_changes_nothing(space: remanence.S
     assert "cannot be undone" in effects(ask.preview_remove, ids=[memory.id], erase=True)
     assert space.get(memory) == memory
     assert space.count() == 1
+
+
+def test_the_preview_of_erasing_counts_what_goes_with_it() -> None:
+    """Facts that were found in that memory alone, and recorded recalls that returned it."""
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=USER_FACTS) as space:
+        space.remember([{"role": "user", "content": "Clara knows that I live in Porto."}])
+        told = next(memory for memory in space.memories() if "Clara" in memory.text)
+        space.audit.record(space.recall("What does Clara know?"))
+        effects = edit_operations.preview_remove(space, [told.id], erase=True).effects
+        done = space.erase(told.id)
+    assert f"{len(done.derived_memories)} fact found in it alone would go with it." in effects
+    assert "1 record of what agents were told would go with it." in effects

@@ -30,6 +30,7 @@ from remanence.graph.graph_at_time import KnownEntities
 from remanence.index.index import Index
 from remanence.index.numbers import MemoryNumber, Position
 from remanence.recall.validity.superseded import unsuperseded_mask
+from remanence.remember.forget import with_derived
 from remanence.schema import Link, Memory, Relation, Triple, format_moment
 from remanence.text.text import pluralize, truncate
 
@@ -186,8 +187,9 @@ class Sentences:
     def _effects_of_erasing(self, memory_id: str) -> Iterator[str]:
         journal = self._index.journal
         yield "The text is removed for good, from the past and from every file. This cannot be undone."
-        if facts := journal.facts_found_in(memory_id):
-            yield f"{pluralize(len(facts), 'fact')} found in it go with it."
+        number = self._index.require_unerased(memory_id)
+        if facts := with_derived(self._index, [number])[1:]:
+            yield f"{pluralize(len(facts), 'fact')} found in it alone would go with it."
         if recalls := journal.recall_positions.get(memory_id):
             yield f"{pluralize(len(recalls), 'record')} of what agents were told would go with it."
 
