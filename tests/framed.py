@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from remanence.text.framing import CLOSE_TAG, OPEN_TAG
@@ -24,9 +25,22 @@ HOSTILE = [
 ]
 
 
+_LINE = re.compile(r"- (?:(?P<by>[^\"]*): )?(?P<text>\"(?:[^\"\\\\]|\\\\.)*\")(?: \\((?P<notes>.*)\\))?")
+
+
 def recalled(text: str) -> list[dict[str, Any]]:
-    """The memories that a prompt quotes."""
+    """The memories that a prompt quotes: the text of each, who said it, its day with where it comes from, and what is
+    noted behind it."""
     if OPEN_TAG not in text:
         return []
     block = text.split(OPEN_TAG, 1)[1].split(CLOSE_TAG, 1)[0].strip("\n")
-    return [json.loads(line) for line in block.split("\n")[1:]]
+    found, heading = [], ""
+    for line in block.split("\n")[1:]:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            heading = line
+            continue
+        found.append(
+            {"text": json.loads(match["text"]), "by": match["by"], "day": heading, "notes": match["notes"] or ""}
+        )
+    return found

@@ -7,7 +7,8 @@ and training/talks: which ask for an earlier value; and from training/chats: whi
     python training/message_words.py             write the weights
     python training/message_words.py --check     only print how well they tell messages of files they did not see
 
-A logistic regression over words and pairs of words that occur at least three times.
+A logistic regression over words and pairs of words that occur at least three times; for the need of a memory also one
+over the vector of the default embedder, whose log odds are added.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.models.embedders import sentence_embedder
 from remanence.models.message_words import CONSTANT, message_features, turn_features, weights_file
 
 HERE = Path(__file__).parent
@@ -63,6 +65,8 @@ def main() -> None:
         if check and label == "tells":
             weights = learn([row for rows in files.values() for row in rows], RIDGE[label])
             report("tells, c (only reported)", weights, list(turns_of_people("c")))
+        if label == "need_of_memory":
+            learn_vectors(files, check=check)
         if not check:
             weights = learn([row for name in sorted(files) for row in files[name]], RIDGE[label])
             lines = [f"{feature}\t{weight:.2f}" for feature, weight in sorted(weights.items())]
@@ -184,6 +188,36 @@ def learn(rows: Sequence[Message], ridge: float) -> dict[str, float]:
     return {name: weight for name, weight in zip(names, weights.tolist(), strict=True) if keeps(name, weight)}
 
 
+def learn_vectors(files: Mapping[str, Sequence[Message]], *, check: bool) -> None:
+    """The weight of each number of a vector, by Newton's method; each file is reported by the weights of the others."""
+    embed = sentence_embedder().embed_query
+    rows = [(name, row) for name in sorted(files) for row in files[name]]
+    vectors = np.array([[*embed(row.text), 1.0] for _, row in rows])
+    holds = np.array([row.holds for _, row in rows], np.float64)
+    for name in sorted(files) if check else ():
+        inside = np.array([own == name for own, _ in rows])
+        weights = fit_vectors(vectors[~inside], holds[~inside])
+        words = learn([row for own, row in rows if own != name], RIDGE["need_of_memory"])
+        by_words = Matrix([row.features for own, row in rows if own == name], [*words]).times(
+            np.array([*words.values()])
+        )
+        report_scores(f"need_of_memory with vectors, {name}", by_words + vectors[inside] @ weights, holds[inside] == 1)
+    if not check:
+        np.save(weights_file("need_of_memory").with_suffix(".npy"), fit_vectors(vectors, holds).astype(np.float32))
+
+
+def fit_vectors(vectors: NDArray[np.float64], holds: NDArray[np.float64]) -> NDArray[np.float64]:
+    share = np.where(holds == 1, 0.5 / holds.mean(), 0.5 / (1 - holds.mean()))
+    ridge = np.eye(vectors.shape[1])
+    ridge[-1, -1] = 1e-6
+    weights = np.zeros(vectors.shape[1])
+    for _ in range(20):
+        odds = 1 / (1 + np.exp(-vectors @ weights))
+        slope = vectors.T @ (share * (odds - holds)) + ridge @ weights
+        weights -= np.linalg.solve((vectors * (share * odds * (1 - odds))[:, None]).T @ vectors + ridge, slope)
+    return weights
+
+
 def keeps(name: str, weight: float) -> bool:
     return name == CONSTANT or abs(weight) >= LEAST_WEIGHT
 
@@ -218,7 +252,10 @@ class Matrix:
 
 def report(name: str, weights: Mapping[str, float], rows: Sequence[Message]) -> None:
     scores = Matrix([row.features for row in rows], [*weights]).times(np.array([*weights.values()]))
-    holds = np.array([row.holds for row in rows])
+    report_scores(name, scores, np.array([row.holds for row in rows]))
+
+
+def report_scores(name: str, scores: NDArray[np.float64], holds: NDArray[np.bool_]) -> None:
     yes, no = scores[holds], scores[~holds]
     parts = [f"said for {(yes > 0).mean():.0%}"] if len(yes) else []
     parts += [f"not for {(no <= 0).mean():.0%} of the others"] if len(no) else []

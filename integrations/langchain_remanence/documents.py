@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 from remanence import InvalidInput, Memory, Recall, Space
-from remanence.adapters import document_row, stored_document
+from remanence.adapters import dated_text, document_row, stored_document
 
 
 def store_documents(space: Space, documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[str]:
@@ -46,8 +46,9 @@ def as_document(memory: Memory) -> Document:
     return Document(stored.text, id=stored.id, metadata=stored.metadata)
 
 
-def as_documents(recall: Recall) -> list[Document]:
-    """Return the hits of a recall as documents.
+def as_documents(recall: Recall, *, dated: bool = False) -> list[Document]:
+    """Return the hits of a recall as documents; with `dated`, the text of what was said or noted begins with its day
+    and its speaker.
 
     The metadata contain those that the user gave and the fields of the memory and of the hit; a field of the user's
     takes precedence. They can be written as JSON; times are ISO text in UTC. The id is that of the document, or of the
@@ -56,6 +57,8 @@ def as_documents(recall: Recall) -> list[Document]:
     found = []
     for hit, fields in zip(recall, recall.to_dicts(), strict=True):
         document = as_document(hit.memory)
+        if dated and stored_document(hit.memory) is None:
+            document.page_content = dated_text(hit.memory)
         memory = {name: value for name, value in fields.pop("memory").items() if name not in ("id", "text")}
         memory["meta"] = document.metadata
         document.metadata = {"memory_id": hit.memory.id, **memory, **fields, **document.metadata}

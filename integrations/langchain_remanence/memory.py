@@ -17,13 +17,13 @@ from langchain_remanence.history import RemanenceChatMessageHistory, as_message,
 from langchain_remanence.messages import chat_turns
 from remanence import InvalidInput, Memory, Space
 from remanence.adapters import (
+    MAX_TOKENS,
     PromptMemories,
     check_keep,
     check_kinds,
     check_session_id,
     check_tags,
     log_and_continue,
-    quoted_hits,
     reinforce,
     require_space,
 )
@@ -44,8 +44,7 @@ class RemanenceMemory(BaseMemory):
         input_key: The input that is the user's message, if a chain has several.
         output_key: The output that is the answer, if a chain has several.
         return_messages: Whether to load messages instead of one text.
-        limit: How many memories to load at most.
-        min_score: Load all memories with at least this score, in place of those that seem to help.
+        min_score: Load only memories with at least this score by the signals.
         kinds: Load only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Load only memories with all of these tags.
         keep: Which messages of other sessions to load: "all", "user" (those of the user), "facts" (those in which
@@ -79,14 +78,13 @@ class RemanenceMemory(BaseMemory):
     input_key: str | None = None
     output_key: str | None = None
     return_messages: bool = False
-    limit: int = Field(default=5, ge=0)
     min_score: float | None = Field(default=None, ge=0, le=1)
     kinds: Annotated[str | Sequence[str] | None, AfterValidator(check_kinds)] = None
     tags: Annotated[str | Sequence[str] | None, AfterValidator(check_tags)] = None
     place: Literal["system", "message"] = "system"
     keep: Annotated[Any, AfterValidator(check_keep)] = "all"
     window: int = Field(default=6, ge=0)
-    max_tokens: int | None = Field(default=1_000, ge=0)
+    max_tokens: int | None = Field(default=MAX_TOKENS, ge=0)
     count_tokens: Callable[[str], int] | None = None
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
@@ -148,12 +146,11 @@ class RemanenceMemory(BaseMemory):
 
     def _recall_for(self, question: str, recent: list[Memory]) -> PromptMemories:
         """Recall for a question what helps to answer it, without the messages that are loaded anyway."""
-        if not question or not self.limit:
+        if not question:
             return PromptMemories()
         return self.space.for_prompt(
             question,
             turns=chat_turns([as_message(memory) for memory in recent]),
-            limit=self.limit,
             max_tokens=self.max_tokens,
             count_tokens=self.count_tokens,
             min_score=self.min_score,
@@ -167,7 +164,7 @@ class RemanenceMemory(BaseMemory):
         text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
         with log_and_continue(log, "reinforce"):  # the chain has its answer and must not fail
             hits = self._recall_for(question, self._history.stored_memories(self.window)).hits
-            reinforce(self.space, quoted_hits(text, hits), context=[question, text], answer=answer)
+            reinforce(self.space, hits, context=[question, text], answer=answer)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         if not inputs or (self.input_key is not None and self.input_key not in inputs):

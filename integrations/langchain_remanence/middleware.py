@@ -39,6 +39,7 @@ from langchain_remanence.user_space import check_space_and_user, space_for, thre
 from remanence import Hit, InvalidInput, Space, Union, union
 from remanence.adapters import (
     MAX_TEXT_LENGTH,
+    MAX_TOKENS,
     Keep,
     PromptMemories,
     check_keep,
@@ -84,11 +85,10 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             id is refused.
         shared: Spaces whose memories are quoted beside those of the user, such as that of a team: they are read only,
             and each quoted memory names its space. Or a function from the runtime of a run to them.
-        limit: How many memories to quote at most.
         max_tokens: The token budget of the quoted memories; None for no limit. They never take more than a quarter of
             the model's window, where the model says how large that is.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
-        min_score: Quote all memories with at least this score, in place of those that seem to help.
+        min_score: Quote only memories with at least this score by the signals.
         kinds: Quote only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Quote only memories with all of these tags.
         briefing: The token budget of the briefing (`Space.briefing`: what is true of the user, by topic) at the end of
@@ -132,8 +132,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         *,
         user_key: str | None = None,
         shared: Sequence[Space] | Callable[[Any], Sequence[Space]] = (),
-        limit: int = 8,
-        max_tokens: int | None = 1_000,
+        max_tokens: int | None = MAX_TOKENS,
         count_tokens: Callable[[str], int] | None = None,
         min_score: float | None = None,
         kinds: str | Sequence[str] | None = None,
@@ -150,8 +149,6 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         name: str | None = None,
     ) -> None:
         check_space_and_user(space, user_key)
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InvalidInput(f"limit={limit!r} is not a whole number above zero.")
         if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
             raise InvalidInput(f"min_score={min_score!r} is not a number from 0 to 1.")
         if count_tokens is not None and not callable(count_tokens):
@@ -175,7 +172,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         if not callable(shared):
             union(*shared) if shared else None  # raises what a run would
         self.space, self.user_key, self.shared = space, user_key, shared
-        self.limit, self.min_score = limit, min_score
+        self.min_score = min_score
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
         self.kinds, self.tags, self.place = check_kinds(kinds), check_tags(tags), place
         self.keep, self.extract, self.reinforce, self.record = check_keep(keep), extract, reinforce, record
@@ -291,7 +288,6 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
                 found = run.asked.for_prompt(
                     message_text(turn[-1]),
                     turns=chat_turns(before),
-                    limit=self.limit,
                     max_tokens=prompt_budget(self.max_tokens, window),
                     count_tokens=self.count_tokens,
                     min_score=self.min_score,

@@ -45,6 +45,8 @@ class RemanenceRetriever(_Base):
         as_of: Answer with what was known at this moment.
         min_score: Return only hits with at least this score.
         history: Whether to return superseded and expired versions too; "auto" decides by the question.
+        dated: Whether the text of what was said or noted begins with its day and its speaker, which are in the metadata
+            in any case, for chains that show a model the text alone.
 
     Every other filter of `recall` is taken too, such as `min_trust`.
 
@@ -72,6 +74,7 @@ class RemanenceRetriever(_Base):
     as_of: Any = None
     min_score: float | None = None
     history: bool | Literal["auto"] = "auto"
+    dated: bool = False
 
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str | None] | None = None) -> list[str]:
         """Add documents to the space, or new versions of them, and return their ids.
@@ -96,7 +99,8 @@ class RemanenceRetriever(_Base):
         limit, tags, moment, filter = (settings.pop(name) for name in ("k", "memory_tags", "as_of", "filter"))
         view = self.space if moment is None else self.space.as_of(moment)
         asked = {name: value for name, value in settings.items() if value is not None}
-        return as_documents(recall_distinct(view, query, limit=limit, tags=tags, **recall_options(filter, **asked)))
+        found = recall_distinct(view, query, limit=limit, tags=tags, **recall_options(filter, **asked))
+        return as_documents(found, dated=self.dated)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any

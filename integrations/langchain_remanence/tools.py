@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
 from remanence import RemanenceError
 from remanence.adapters import (
+    MAX_TOKENS,
     check_max_tokens,
-    frame_or_reason,
+    fill_block,
     is_space,
-    recall_distinct,
     remember_text,
     tool_name,
     update_memory,
@@ -42,19 +42,16 @@ class Remember(BaseModel):
 
 
 class Recall(BaseModel):
-    """Look up what is known from earlier conversations. Returns quoted memories, best first, with their ids,
+    """Look up what is known from earlier conversations. Returns quoted memories, oldest first, with their ids,
     dates and sources."""
 
     question: str = Field(description="What to look up, as a question or in a few words")
-    limit: int = Field(5, description="How many memories to return at most", ge=1, le=50)
     during: str | None = Field(None, description="Only what was true in this time, for example 'May 2026'")
 
     def run(self, space: SpaceLike, max_tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
         """Return the memories as quoted text for the model, and as dicts for an application."""
-        found = recall_distinct(space, self.question, limit=self.limit, during=self.during)
-        lines = [frame_or_reason(found, max_tokens=max_tokens, ids=True)]
-        lines += [f"The signal {signal} was not available: {reason}" for signal, reason in found.missing.items()]
-        return "\n".join(lines), found.to_dicts()
+        found = fill_block(space, self.question, max_tokens=max_tokens, ids=True, during=self.during)
+        return found.text_or_reason, found.recall.to_dicts()
 
 
 class Forget(BaseModel):
@@ -90,7 +87,7 @@ class Update(BaseModel):
 
 
 def memory_tools(
-    space: SpaceOrFactory, *, user_key: str | None = None, max_tokens: int | None = 1_000, prefix: str = ""
+    space: SpaceOrFactory, *, user_key: str | None = None, max_tokens: int | None = MAX_TOKENS, prefix: str = ""
 ) -> list[BaseTool]:
     """Make the tools `remember`, `recall`, `forget` and `update`.
 

@@ -16,7 +16,7 @@ from llama_index_remanence.long_term_memory import ROLE_KEY, RecallAdapter, stor
 from llama_index_remanence.messages import RoleAndText
 from llama_index_remanence.transcript import session_label, short_hash
 from remanence import Change, Space
-from remanence.adapters import ChangeFollower, PromptMemories, log_and_continue, shorten_frame
+from remanence.adapters import ChangeFollower, PromptMemories, log_and_continue
 
 _DEFAULT_SESSION = "default"
 
@@ -39,10 +39,9 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
-        limit: How many memories to recall at most.
         max_tokens: The token budget of the recalled memories; None for no limit. `Memory` shortens the block if it
             does not fit into the `token_limit` of the `Memory`.
-        min_score: Recall all memories with at least this score, in place of those that seem to help.
+        min_score: Recall only memories with at least this score by the signals.
         kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Recall only memories with all of these tags.
         keep: Which turns to store: "all", "user" (those of the user), "facts" (those in which `analyze_message` finds
@@ -94,7 +93,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
             await asyncio.to_thread(self._store, session_messages, session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Remove memories from the end of a block.
+        """Remove the memories of a block that recall ranked lowest.
 
         Args:
             content: The block.
@@ -103,11 +102,12 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         Returns:
             The shortened block; None if no memory is left.
         """
-        max_tokens = self._count_tokens(content) - tokens_to_truncate if content else 0
-        shortened = shorten_frame(content, max_tokens, self._count_tokens) if max_tokens > 0 else ""
-        if isinstance(content, _SessionBlock):
-            self._unanswered_questions.shorten(content.session, content, shortened)
-        return shortened or None
+        if not isinstance(content, _SessionBlock):
+            return None
+        max_tokens = self._count_tokens(content) - tokens_to_truncate
+        shorter = content.memories.shorten(max(0, max_tokens), self._count_tokens)
+        self._unanswered_questions.shorten(content.session, content.memories.hits, shorter.hits)
+        return shorter.text or None
 
     def _recall(self, messages: list[ChatMessage], session: str) -> str:
         self._store(messages, session)
@@ -118,7 +118,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
                 block = self._recall_block(self.space, question, messages, tags=tags)
         if self.reinforce and question:
             self._unanswered_questions.add_quoted(session, question, block.hits, llama_messages.context_texts(messages))
-        return _SessionBlock(block.text, session)
+        return _SessionBlock(block, session)
 
     def _store(self, messages: Sequence[ChatMessage], session: str) -> None:
         space, new = self.space, list[RoleAndText]()
@@ -131,13 +131,14 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
 
 
 class _SessionBlock(str):
-    """A block with its session. `Memory` passes it to `atruncate`, which is not told the session."""
+    """A block with its memories and its session. `Memory` passes it to `atruncate`, which is told neither."""
 
+    memories: PromptMemories
     session: str
 
-    def __new__(cls, text: str, session: str) -> _SessionBlock:
-        block = super().__new__(cls, text)
-        block.session = session
+    def __new__(cls, memories: PromptMemories, session: str) -> _SessionBlock:
+        block = super().__new__(cls, memories.text)
+        block.memories, block.session = memories, session
         return block
 
 

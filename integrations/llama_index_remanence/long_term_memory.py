@@ -17,6 +17,7 @@ from llama_index_remanence.space_reference import SpaceAdapter
 from llama_index_remanence.transcript import session_label
 from remanence import Hit, Space, Union
 from remanence.adapters import (
+    MAX_TOKENS,
     PromptMemories,
     check_keep,
     check_kinds,
@@ -25,7 +26,6 @@ from remanence.adapters import (
     log_and_continue,
     own_hits,
     prompt_budget,
-    quoted_hits,
     reinforce,
     warn_of_long_texts,
 )
@@ -99,11 +99,10 @@ class OpenQuestions:
         for oldest in list(self._questions)[:-MAX_OPEN_QUESTIONS]:
             self._questions.pop(oldest, None)
 
-    def shorten(self, session: str, block: str, shortened: str) -> None:
+    def shorten(self, session: str, before: Sequence[Hit], after: Sequence[Hit]) -> None:
         """Record that a block was shortened before it was put into the prompt."""
         question = self._questions.get(session)
         if question is not None:
-            before, after = quoted_hits(block, question.hits), quoted_hits(shortened, question.hits)
             hits = tuple(hit for hit in question.hits if hit not in before or hit in after)
             self._questions[session] = replace(question, hits=hits)
 
@@ -122,9 +121,8 @@ class OpenQuestions:
 class RecallAdapter(SpaceAdapter):
     """Base class of adapters that recall memories for a prompt."""
 
-    limit: int = Field(default=10, gt=0, description="How many memories to recall at most.")
-    max_tokens: int | None = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="Recall all memories with this score.")
+    max_tokens: int | None = Field(default=MAX_TOKENS, ge=0, description="Token budget of the recalled memories.")
+    min_score: float | None = Field(default=None, ge=0, le=1, description="Recall only memories with this score.")
     kinds: Annotated[str | tuple[str, ...] | None, AfterValidator(check_kinds)] = Field(
         default=None, description="Recall only memories of these kinds."
     )
@@ -185,7 +183,6 @@ class RecallAdapter(SpaceAdapter):
         return space.for_prompt(
             question,
             turns=[{"role": role, "content": text} for role, text in turns],
-            limit=self.limit,
             max_tokens=prompt_budget(self.max_tokens, window),
             count_tokens=self._count_tokens,
             min_score=self.min_score,

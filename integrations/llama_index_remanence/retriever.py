@@ -21,7 +21,7 @@ from llama_index_remanence.nodes import (
     stored_node,
 )
 from remanence import Hit, Recall, Space, View
-from remanence.adapters import check_filters, in_thread, recall_distinct, require_space, require_view
+from remanence.adapters import check_filters, dated_text, in_thread, recall_distinct, require_space, require_view
 
 
 class RemanenceRetriever(BaseRetriever):
@@ -41,6 +41,8 @@ class RemanenceRetriever(BaseRetriever):
         filters: Return only nodes and memories with these metadata: LlamaIndex's `MetadataFilters`, or a dict as
             `meta` of `recall`.
         min_score: Return only hits with at least this score.
+        dated: Whether the text of what was said or noted begins with its day and its speaker, which are in the metadata
+            in any case.
         callback_manager: LlamaIndex's callback manager.
         verbose: LlamaIndex's flag.
         **others: Other filters of `recall`, such as `min_trust`.
@@ -69,13 +71,14 @@ class RemanenceRetriever(BaseRetriever):
         conversation: str | Sequence[str] | None = None,
         filters: MetadataFilters | dict[str, Any] | None = None,
         min_score: float | None = None,
+        dated: bool = False,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
         **others: Any,
     ) -> None:
         check_filters(others)
         super().__init__(callback_manager=callback_manager, verbose=verbose)
-        self._space = require_view(space)
+        self._space, self._dated = require_view(space), dated
         self._options: dict[str, Any] = {
             "limit": limit,
             "during": during,
@@ -129,13 +132,13 @@ class RemanenceRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         options = self._options | {"vector": query_bundle.embedding}
-        return nodes(recall_distinct(self._space, query_bundle.query_str, **options))
+        return nodes(recall_distinct(self._space, query_bundle.query_str, **options), dated=self._dated)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
-def nodes(recall: Recall) -> list[NodeWithScore]:
+def nodes(recall: Recall, *, dated: bool = False) -> list[NodeWithScore]:
     """Return the hits of a recall as nodes.
 
     A node that was added comes back as it was given. For other memories the fields of the memory are in the metadata,
@@ -158,7 +161,7 @@ def nodes(recall: Recall) -> list[NodeWithScore]:
         }
         node = TextNode(
             id_=_node_id(hit, recall),
-            text=hit.memory.text,
+            text=dated_text(hit.memory) if dated else hit.memory.text,
             metadata=metadata,
             excluded_llm_metadata_keys=list(metadata),
             excluded_embed_metadata_keys=list(metadata),

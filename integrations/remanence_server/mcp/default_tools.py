@@ -16,7 +16,7 @@ from pydantic import Field
 from typing_extensions import NotRequired, TypedDict
 
 from remanence import InvalidInput
-from remanence.adapters import frame_or_reason, recall_tool_options, remember_text
+from remanence.adapters import MAX_TOKENS, fill_block, frame_or_reason, recall_tool_options, remember_text
 from remanence_server.mcp.access import current_space, report_progress, space_of_project
 from remanence_server.mcp.budget import MaxTokens, cut, fitting, tokens_of
 from remanence_server.mcp.resources import events_of, unanswered
@@ -144,34 +144,31 @@ def recall(
     query: Annotated[
         str, Field(description="What to look up, as a question or in a few words", examples=["Where does Alice live?"])
     ],
-    limit: Annotated[int, Field(ge=1, le=50)] = 5,
     as_of: AsOf = None,
     also: Annotated[list[str] | None, Field(description="More projects to search")] = None,
-    max_tokens: MaxTokens = 1_000,
+    max_tokens: MaxTokens = MAX_TOKENS,
     **options: Any,
 ) -> Annotated[CallToolResult, Answer]:
-    """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
-    scores. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
-    if nothing is known about that."""
+    """Look up what is known from earlier conversations: quoted memories, oldest first, with their ids and dates. Use it
+    before you answer anything that may depend on who the user is or what was said earlier. It says so if nothing is
+    known about that."""
     from remanence import union
 
     space = current_space()
     asked: Any = union(space, *map(space_of_project, dict.fromkeys(also))) if also else space
-    found = (asked if as_of is None else asked.as_of(as_of)).recall(query, limit=limit, **options)
-    kept, left_out = _hits(found, max_tokens)
+    view = asked if as_of is None else asked.as_of(as_of)
+    block = fill_block(view, query, max_tokens=max_tokens, ids=True, **{"reader": None, **options})
+    found, (kept, _) = block.recall, _hits(block.memories.hits, max_tokens)
     lines = [] if found.confident or not kept else [unanswered(found.confidence)]
-    lines.append(frame_or_reason(found.hits[: len(kept)], max_tokens=max_tokens, ids=True, scores=True))
-    if left_out:
-        lines.append(f"{left_out} more did not fit: ask more precisely, or give more max_tokens.")
-    lines += [f"The signal {signal} was not available: {reason}" for signal, reason in found.missing.items()]
     structured = {
         "hits": kept,
-        "left_out": left_out,
+        "left_out": len(found) - len(kept),
         "confident": found.confident,
         "confidence": found.confidence,
         "missing": dict(found.missing),
     }
-    return CallToolResult(content=[TextContent(type="text", text="\n".join(lines))], structured_content=structured)
+    text = "\n".join([*lines, block.text_or_reason])
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
 
 
 @TOOLS.tool("Recent", also_called="latest last newest history list list_memories list_recent")
@@ -273,7 +270,7 @@ def timeline(
 
 @TOOLS.tool("Profile", also_called="summary who about_user user_info overview")
 def profile(max_tokens: Annotated[int, Field(ge=50, le=4_000)] = 600, as_of: AsOf = None) -> Statements:
-    """What is true now of the user or the project, by topic. Read it once at the beginning of a conversation."""
+    """What was told of the user or the project, by topic, with days. Read it once, when a conversation begins."""
     space = current_space()
     answer = (space if as_of is None else space.as_of(as_of)).profile(max_tokens=max_tokens)
     return {

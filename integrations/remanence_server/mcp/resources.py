@@ -35,7 +35,7 @@ def add_resources(server: MCPServer[Any]) -> None:
         declare = server.resource(uri, name=name, title=title, description=description, mime_type=kind)
         return lambda read: declare(_reported(read))
 
-    @resource("remanence://profile", "profile", "Profile", "What is true now of the user")
+    @resource("remanence://profile", "profile", "Profile", "What was told of the user, by topic")
     def profile() -> str:
         return current_space().profile().text
 

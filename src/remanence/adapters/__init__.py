@@ -35,23 +35,24 @@ from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
 from remanence.recall.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
 from remanence.space.for_prompt import (
+    MAX_TOKENS,
     Keep,
     PromptMemories,
     check_keep,
+    fill_block,
     for_prompt,
     is_kept,
     prompt_budget,
-    quoted_hits,
     recall_distinct,
 )
 from remanence.space.protocols import is_space, is_view
 from remanence.text.framing import (
     TokenCounter,
+    dated_text,
     estimate_tokens,
     frame_or_reason,
     is_frame,
     plain_line,
-    shorten_frame,
     strip_frames,
 )
 from remanence.text.text import normalize_text, pluralize
@@ -67,6 +68,7 @@ __all__ = [
     "DOCUMENT_FIELD",
     "MAX_TASK_LENGTH",
     "MAX_TEXT_LENGTH",
+    "MAX_TOKENS",
     "RECALL_FILTERS",
     "SELF",
     "ChangeFollower",
@@ -88,10 +90,12 @@ __all__ = [
     "check_tags",
     "check_ttl",
     "current_moment",
+    "dated_text",
     "document_row",
     "embed_query",
     "embed_texts",
     "estimate_tokens",
+    "fill_block",
     "find_documents",
     "for_prompt",
     "frame_or_reason",
@@ -108,7 +112,6 @@ __all__ = [
     "plain_line",
     "pluralize",
     "prompt_budget",
-    "quoted_hits",
     "recall_distinct",
     "recall_tool_options",
     "reinforce",
@@ -116,7 +119,6 @@ __all__ = [
     "require_fact_extractor",
     "require_space",
     "require_view",
-    "shorten_frame",
     "storable_text",
     "storage_key",
     "stored_document",

@@ -197,7 +197,7 @@ def count(view: View, args: Namespace) -> Result:
 
 @view_command("profile", "profile --max-tokens 200", "--max-tokens --topics --extractor")
 def profile(view: View, args: Namespace) -> Result:
-    """List what is true now of the person or the project that a space is about."""
+    """List what was told of the person or the project that a space is about, by topic."""
     return Result(view.profile(max_tokens=args.max_tokens, topics=args.topics))
 
 

@@ -28,8 +28,8 @@ from remanence.index.memory_cache import MemoryCache, RowErased
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber, Position, Row
+from remanence.index.passages import passages_of
 from remanence.index.times import Times
-from remanence.index.vectors.store_sync import passage_texts
 from remanence.index.vectors.stores.folder import FolderStore
 from remanence.index.vectors.vectors import Vectors, drop_malformed
 from remanence.index.versions.catalog import Catalog
@@ -49,7 +49,7 @@ T = TypeVar("T")
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "22"
+FORMAT = "23"
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """New entries after which the index file is written again, or a twentieth of those in the file if that is more. A
 process that is killed leaves no more than that to be applied again."""
@@ -217,7 +217,7 @@ class Projection:
         with self.lock:
             names = (name for version in versions for name in subject_names(version))
             new = [name for name in names if not self.graph.is_subject(name)]
-            return [text for version in versions for text in passage_texts(version)] + new
+            return [passage.text for version in versions for passage in passages_of(version)] + new
 
     def embedded_text_hashes(self) -> list[bytes]:
         with self.lock:

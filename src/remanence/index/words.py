@@ -22,6 +22,7 @@ from rank_bm25 import BM25Plus
 
 from remanence.events import Remembered
 from remanence.index.arrays import INTERNED, Column, Grouped, Interner, Members, PackedTexts, run_starts, top_indices
+from remanence.index.passages import ASKING_SHARE, passages_of
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.text.lexicon.languages import ENGLISH, tokens_by_language
@@ -238,6 +239,7 @@ class Words:
         self._language_of = Column(np.int8)
         self._language_counts: list[int] = []  # texts in each language
         self._row_of = Column(np.int32)
+        self._asks = Column(np.bool_)  # turns with what they ask
         self._rows = 0
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
@@ -245,9 +247,11 @@ class Words:
         documents: list[list[str]] = []
         languages: list[int] = []
         rows: list[int] = []
+        asks: list[bool] = []
         for row, version in enumerate(versions[known:], first + known):
-            for words, language in passage_tokens(version):
+            for words, language, is_asking in passage_tokens(version):
                 documents.append(words)
+                asks.append(is_asking)
                 number = self._languages.intern(language)
                 languages.append(number)
                 if number == len(self._language_counts):
@@ -258,6 +262,7 @@ class Words:
             self._index.extend(documents)
             self._language_of.extend(languages)
             self._row_of.extend(rows)
+            self._asks.extend(asks)
             self._rows = rows[-1] + 1
 
     def rank(self, query: Query, limit: int) -> Ranking:
@@ -271,17 +276,23 @@ class Words:
         terms = sorted({*terms, *self._other_forms(query, language, corpus)})
         scores, matches = self.scores(terms, corpus, query.next_turns)
         related = self._score_related(scores, terms, corpus, matches) if language == ENGLISH else {}
+        if query.tells_only:
+            scores[self._asks.values] = 0.0
+        elif query.telling is not None:  # what a turn asks beside what it tells counts in full
+            scores[~query.telling[self._row_of.values]] *= ASKING_SHARE
         if not matches and not related:
             return Ranking.empty(self.name, f"no memory holds {_join_words(terms)}")
-        rows, best = self._best_per_row(scores, query, self._kth_score(scores, matches, query.allowed, limit))
+        wanted = query.allowed if query.telling is None else query.allowed & query.telling
+        rows, best = self._best_per_row(scores, query, self._kth_score(scores, matches, wanted, limit))
         if not len(rows):
             found = list(dict.fromkeys([*matches, *related]))
             return Ranking.empty(self.name, f"no memory that may be returned holds {_join_words(found)}")
         order = top_indices(best, limit)
-        if query.time_mask is not None:
-            inside = np.flatnonzero(query.time_mask[rows])
-            order = np.union1d(order, inside[top_indices(best[inside], limit // 2)])
-            order = order[top_indices(best[order], len(order))]
+        for mask, count in ((query.telling, limit), (query.time_mask, limit // 2)):
+            if mask is not None:  # what asks takes no place of what tells
+                inside = np.flatnonzero(mask[rows])
+                order = np.union1d(order, inside[top_indices(best[inside], count)])
+                order = order[top_indices(best[order], len(order))]
         has_match = any(self._any_allowed(docs, query.allowed) for docs, _ in matches.values())
         return Ranking(
             self.name,
@@ -362,7 +373,8 @@ class Words:
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         languages = {"languages": INTERNED.to_array(self._languages), "language_of": self._language_of.values}
-        return {**self._index.save(), **languages, "row_of": self._row_of.values, "rows": np.array([self._rows])}
+        rows = {"row_of": self._row_of.values, "asks": self._asks.values, "rows": np.array([self._rows])}
+        return {**self._index.save(), **languages, **rows}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._index.load(arrays)
@@ -370,6 +382,7 @@ class Words:
         self._language_of = Column(np.int8, arrays["language_of"])
         self._language_counts = np.bincount(arrays["language_of"], minlength=len(self._languages.values)).tolist()
         self._row_of = Column(np.int32, arrays["row_of"])
+        self._asks = Column(np.bool_, arrays["asks"])
         self._rows = int(arrays["rows"][0])
 
     def _kth_score(
@@ -445,11 +458,10 @@ class Words:
         return explanations
 
 
-def passage_tokens(version: Remembered | None) -> list[tuple[list[str], str]]:
-    """The words and the language of one version: of each passage, or of the text."""
-    if version is None:
-        return [([], ENGLISH)]
-    return [tokens_by_language(version.text[start:end]) for start, end in version.passages or [(None, None)]]
+def passage_tokens(version: Remembered | None) -> list[tuple[list[str], str, bool]]:
+    """The words and the language of each passage of one version, and whether it asks; at least one."""
+    found = [(*tokens_by_language(passage.text), passage.asks) for passage in passages_of(version)]
+    return found or [([], ENGLISH, False)]
 
 
 def _join_words(words: Sequence[str]) -> str:

@@ -106,6 +106,8 @@ def build_context(
         vector=embedding.vector,
         similarity_floor=embedding.similarity_floor,
         time_mask=_rows_from_asked_time(index, request, parsed, searchable),
+        telling=_telling_rows(index, request, searchable),
+        tells_only=bool(request.informative_only),
         names_of_same_entity=lambda name: index.registry.names_of_same_entity(name, request.position),
         related_names=lambda name: index.relations.related_names(name, snapshot, relation_times, _FOLLOWED_CLAIMS),
         next_turns=index.graph.next_turns if index.graph.has_turns else None,
@@ -119,6 +121,12 @@ def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *,
     if request.kinds is None:
         rows &= ~index.catalog.attributes.mask_with_kinds_and_tags((PROCEDURE,), None)
     return filter_mask(request, index, rows, request.position)
+
+
+def _telling_rows(index: Index, request: RecallRequest, searchable: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """The rows that do more than ask, if others may be returned too."""
+    telling = index.fields.informative_mask
+    return None if request.informative_only or not (searchable & ~telling).any() else telling
 
 
 def _names(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from remanence.index.passages import told_text
 from remanence.ports import ListReading, ReaderLine
 from remanence.schema import SELF, Memory
 from remanence.text.temporal import find_stated_times
@@ -20,7 +21,9 @@ weeks ago. Of the questions about now, right first and stale, with the true days
 def as_reader_line(memory: Memory, before: str = "", rank: int | None = None) -> ReaderLine:
     """A memory as a reader is given it."""
     title = "" if memory.turn is not None else memory.source or ""
-    return ReaderLine(memory.text, valid_or_told(memory), speaker_label(memory), title, before, rank)
+    return ReaderLine(
+        told_text(memory) or memory.text, valid_or_told(memory), speaker_label(memory), title, before, rank
+    )
 
 
 def closer_in_time(lines: Sequence[ReaderLine], asked_at: datetime) -> list[ReaderLine]:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, cast
 
 from remanence.errors import InvalidInput
+from remanence.index.passages import told_text
 from remanence.models.readers import DEFAULT_READER, MAX_LINES, NO_READER, default_reader
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import ListReading, Reader
@@ -52,10 +53,13 @@ def read_hits(
     seconds: float | None = None,
 ) -> ReadingResult:
     """The hits in the order by the reader, each with its probability as evidence; the first `pinned` ones stay first.
-    If the reader fails, or takes longer than `seconds`, the order of the signals stays."""
-    if not hits:
+    Turns that only ask are not read. If the reader fails, or takes longer than `seconds`, the order of the signals
+    stays."""
+    read = [hit for place, hit in enumerate(hits) if place < pinned or told_text(hit.memory)][:MAX_READ_HITS]
+    if not read:
         return ReadingResult(hits)
-    lines = [as_reader_line(hit.memory, hit.context, rank) for rank, hit in enumerate(hits[:MAX_READ_HITS])]
+    lines = [as_reader_line(hit.memory, hit.context, rank) for rank, hit in enumerate(read)]
+    hits = (*read, *(hit for hit in hits if not any(hit is other for other in read)))
     told_at = [line.told_at or now for line in lines]
     if parsed.names_no_time:
         lines = closer_in_time(lines, now)

@@ -20,7 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidati
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.inputs import Moment
-from remanence.schema import MemoryKind, Mention, Triple
+from remanence.schema import DEFAULT_CONVERSATION, MemoryKind, Mention, Triple
 from remanence.text.text import MAX_PASSAGES
 
 _MENTION = {"name": None, "kind": "thing"}
@@ -173,7 +173,7 @@ class TurnOptions(BaseModel):
     """The role of who said it, if there is no name."""
     time: When = None
     """When it was said."""
-    conversation: Name = "default"
+    conversation: Name = DEFAULT_CONVERSATION
     """The chat it belongs to."""
     before: Text | None = None
     """The turn before it, where that one is not stored."""

@@ -16,7 +16,7 @@ from remanence.graph.assertions import invalidation_events
 from remanence.index.engine.embedding import embed, embed_missing, store_vectors
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index, memory_from_entry
-from remanence.index.vectors.store_sync import passage_texts
+from remanence.index.passages import passages_of
 from remanence.models.embedders import SentenceEmbedder
 from remanence.models.turn_classes import classify_turn
 from remanence.remember.prepare import PreparedVersion
@@ -217,7 +217,8 @@ def _classified(draft: PreparedVersion, vectors: Mapping[bytes, Vector], before:
         return draft
     conversation = version.turn.conversation
     previous, before[conversation] = version.turn.before or before.get(conversation, ""), version.text
-    vector = vectors.get(text_hash(passage_texts(version)[0]))
+    first = next(passages_of(version), None)
+    vector = None if first is None else vectors.get(text_hash(first.text))
     if vector is None:
         return draft
     found = classify_turn(version.text, vector, previous, makes_claims=bool(version.triples))

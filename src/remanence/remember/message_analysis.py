@@ -35,7 +35,7 @@ _TELLS_ONLY = 0.6
 hand."""
 NOTHING_TOLD = "it asks, requests or chats, and tells nothing that lasts"
 ONLY_GREETING = "it is blank or only a greeting"
-_MIN_NEED = 0.4
+_MIN_NEED = 0.2
 """The least probability at which a recall is advised. A missing recall costs more than a useless one. Chosen by
 hand."""
 

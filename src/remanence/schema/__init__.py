@@ -8,6 +8,7 @@ the same row numbers.
 from remanence.schema.entries import Change, Entry, ErasureCertificate, PendingErasure, VerificationReport
 from remanence.schema.memory_types import (
     ASSISTANT,
+    DEFAULT_CONVERSATION,
     DOCUMENT_FIELD,
     LINK_KINDS,
     MAX_TASK_LENGTH,
@@ -37,6 +38,7 @@ from remanence.schema.memory_types import (
 from remanence.schema.results import (
     DISAGREEMENT_KINDS,
     MAX_LIMIT,
+    READER_MARK,
     Disagreement,
     DisagreementKind,
     Evidence,
@@ -67,6 +69,7 @@ from remanence.schema.windows import (
 __all__ = [
     "ANY_TIME",
     "ASSISTANT",
+    "DEFAULT_CONVERSATION",
     "DISAGREEMENT_KINDS",
     "DOCUMENT_FIELD",
     "EPOCH",
@@ -79,6 +82,7 @@ __all__ = [
     "OPEN_START",
     "PLAN_TAG",
     "PROCEDURE",
+    "READER_MARK",
     "RULES",
     "SELF",
     "UTC",

@@ -21,6 +21,8 @@ LinkKind = Literal["related_to", "supersedes", "contradicts", "derived_from", "e
 LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
 SELF = "me"
 """The name of the person who says "I" in a memory or a question, if no other name is given."""
+DEFAULT_CONVERSATION = "default"
+"""The conversation of a turn that names none."""
 ASSISTANT = "assistant"
 """The name of the assistant in a conversation."""
 PLAN_TAG = "plan"

@@ -57,7 +57,8 @@ class Query:
     Similarities up to `similarity_floor` count as none. `candidate_rows` are rows that another signal
     returned and for which a score is wanted too; `candidate_scores` has the best of those with their
     combined score for meaning and words. `time_mask` marks the rows from the requested time, if they are
-    few: a signal also returns its best among those. `names_of_same_entity` gives the names, by number, of one
+    few: a signal also returns its best among those, and its best among those of `telling`, rows that do more than ask.
+    With `tells_only`, texts that ask do not count. `names_of_same_entity` gives the names, by number, of one
     entity, `related_names` the relations of a name that hold at the time asked for, the newest last. `next_turns`
     gives for each row the turn that followed it, or -1.
     """
@@ -76,6 +77,8 @@ class Query:
     candidate_rows: Sequence[int] = ()
     candidate_scores: Mapping[int, float] = field(default_factory=dict)
     time_mask: NDArray[np.bool_] | None = None
+    telling: NDArray[np.bool_] | None = None
+    tells_only: bool = False
     names_of_same_entity: Callable[[int], Sequence[int]] = lambda name: (name,)
     related_names: Callable[[int], Sequence[RelatedName]] = lambda name: ()
     next_turns: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
@@ -190,6 +193,10 @@ class HitUsage:
     review_priority: float = 0.0
 
 
+READER_MARK = "reader's mark"
+"""The signal of the evidence that a reader takes a memory for replaced."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score, and the evidence for it.
@@ -236,6 +243,11 @@ class Hit:
     def contradicted_by(self) -> tuple[Memory, ...]:
         """The memories in open conflict with this one."""
         return tuple(found.memory for found in self.disagreements if found.kind == "conflict")
+
+    @property
+    def marked_by_reader(self) -> bool:
+        """Whether it is not current by what a reader believes, and not by the ledger."""
+        return any(evidence.signal == READER_MARK for evidence in self.evidence)
 
     @property
     def answer_probability(self) -> float | None:

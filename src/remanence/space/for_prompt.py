@@ -1,31 +1,34 @@
-"""Recall for the prompt of a chat message: only memories that help, without repetitions, within a token budget.
+"""Recall for the prompt of a chat message: what recall ranks highest, as much as a token budget holds.
 
-For a message that needs no memory, nothing is recalled. A message that refers to the turns before it is searched for
-together with them. These hits are left out: turns that state nothing, texts that are in the prompt already,
-repetitions, and memories that would not help. "What do you know about me?" brings the profile, and "What did I do in
-May?" all that was told in May or is about it.
+A message that needs memory gets a full block, one that needs none gets nothing, and between the two the share of the
+budget follows the need. A message that refers to the turns before it is searched for together with them. Left out are
+turns that state nothing, texts that are in the prompt already, repetitions, and what is trusted less than the user,
+unless it answers. "What do you know about me?" brings the profile, and "What did I do in May?" all that was told in May
+or is about it. Which of the lines answers, and which of two holds, is left to the model that reads them.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import check_query
-from remanence.models.message_words import need_of_memory
-from remanence.recall.log_odds import log_odds
+from remanence.index.engine.policy import LEVELS
+from remanence.index.passages import told_text
+from remanence.models.message_words import tells_probability
 from remanence.recall.options import RecentOptions
-from remanence.recall.question import CONTEXT_TURNS, is_follow_up
-from remanence.recall.referents import find_referent
-from remanence.schema import ASSISTANT, SELF, Hit, Memory
+from remanence.recall.question import CONTEXT_TURNS
+from remanence.schema import ASSISTANT, MAX_LIMIT, SELF, Hit, Memory, Moment
+from remanence.space.prompt_need import answers_question, is_greeting, share_of_budget
 from remanence.space.prompt_overview import recall_overview
-from remanence.text.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
-from remanence.text.repetition import FILLER, content_words, drop_derived, drop_repeated
-from remanence.text.text import normalize_text, pluralize
+from remanence.text.framing import TokenCounter, build_block, found_but_too_long
+from remanence.text.repetition import FILLER, content_words, drop_derived
+from remanence.text.temporal import parse_moment
+from remanence.text.text import normalize_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -40,35 +43,17 @@ Keep: TypeAlias = Literal["all", "user", "facts"] | Callable[[str, str], bool] |
 for which a function of role and text returns True; None for no turn."""
 KEEPS = ("all", "user", "facts")
 
+MAX_TOKENS = 1_000
+"""The tokens of a block if the caller gives no budget: the knee of the curve of `benchmarks/answers.py`."""
 MAX_MESSAGE_LENGTH = 10_000
 """Characters of a message that are searched for. A longer text is taken to be a document."""
 WINDOW_PART = 4
 """Recalled memories take at most one part of the window in this many: a quarter."""
+_MIN_LINE_TOKENS = 12
+"""Tokens of a short line with its day. A budget holds no more lines than by this, so no more candidates are needed."""
 _SPARE_HITS = 6
 """Hits that are recalled besides those wanted, as some are repetitions."""
-_NO_NEED = 0.02
-"""The probability that a message needs memory below which nothing is recalled. Chosen by hand."""
-_LITTLE_NEED = 0.08
-"""The probability that a message needs memory below which only hits with a word of it are quoted. Chosen by hand."""
-_NEED_WITHOUT_READER = 0.2
-"""The probability that a message needs memory from which on hits are quoted in a space without a reader. Chosen by
-hand."""
-_NEED_WITHOUT_ANSWER = 0.3
-"""The probability that a message needs memory from which on the first hit on its matter is quoted if no hit seems to
-help. Chosen by hand."""
-_NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4
-"""The weights of the log odds that a memory helps: the probability that the message needs memory, and the reader's log
-odds that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
-_MARGIN = 1e-3
-"""The probability that is added to a probability before the log of its odds is taken, so that it is within 6.9 of zero.
-The weights were fitted with it."""
-_MIN_HELP = 0.15
-"""The probability that a hit helps below which it is left out. Chosen by hand."""
-_MAX_NEED = 0.95
-"""The maximum of the probability that a message needs memory: its log odds would outweigh the reader. Chosen by
-hand."""
-_MIN_SHARE_OF_BEST = 0.03
-"""The share of the probability that the best hit answers below which another hit is left out. Chosen by hand."""
+_NO_NEED = "nothing in it asks for something personal"
 
 
 class SupportsRecall(Protocol):
@@ -100,8 +85,9 @@ class LeftOut:
 class PromptMemories:
     """A block for a prompt, the hits that it quotes, the ledger position of the recall, and the signals that failed.
 
-    `skip_reason` says why nothing was recalled or quoted, if it was not for lack of memories that help. `left_out` has
-    the hits of the recall that the block does not quote, best first, each with the reason.
+    `skip_reason` says why nothing was recalled or quoted, if it was not for lack of memories. `left_out` has the hits
+    of the recall that the block does not quote, best first, each with the reason. `question` and `now` are what was
+    asked, and when.
     """
 
     text: str = ""
@@ -110,9 +96,31 @@ class PromptMemories:
     missing: Mapping[str, str] = field(default_factory=dict)
     skip_reason: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    question: str = ""
+    now: datetime | None = None
 
     def __str__(self) -> str:
         return self.text
+
+    def shorten(self, max_tokens: int, count_tokens: TokenCounter | None = None) -> PromptMemories:
+        """The block again, with as many of its memories as fit into a smaller budget.
+
+        Args:
+            max_tokens: The budget.
+            count_tokens: Counts the tokens of a text. By default four characters are one token.
+
+        Returns:
+            The memories that still fit.
+        """
+        block = build_block(
+            self.hits,
+            question=self.question,
+            max_tokens=max_tokens,
+            count_tokens=count_tokens,
+            missing=self.missing,
+            today=self.now,
+        )
+        return replace(self, text=block.text, hits=block.hits)
 
 
 def for_prompt(
@@ -120,39 +128,40 @@ def for_prompt(
     message: str,
     *,
     turns: Sequence[Mapping[str, str]] = (),
-    limit: int = 8,
-    max_tokens: int | None = 1_000,
+    max_tokens: int | None = MAX_TOKENS,
     count_tokens: TokenCounter | None = None,
     min_score: float | None = None,
     kinds: str | Sequence[str] | None = None,
     tags: str | Sequence[str] | None = None,
     keep: Keep = "all",
+    now: Moment | None = None,
     record: bool = False,
 ) -> PromptMemories:
     """What helps to answer a chat message, as a block for its prompt; empty for a message that needs no memory.
 
-    Put the block next to the message and not into the system prompt: what comes before it then stays the same from
-    call to call, so that the provider's prompt cache holds. `briefing()` is for the start of the prompt.
+    The block has dated lines in the order of time, as many as the budget holds of those that recall ranks highest. Put
+    it next to the message and not into the system prompt: what comes before it then stays the same from call to call,
+    so that the provider's prompt cache holds. `briefing()` is for the start of the prompt.
 
     Args:
         message: The user's message.
         turns: The turns before it in the prompt, oldest first, as dicts with `role` and `content`. They say what the
             message refers to, and are not quoted again.
-        limit: How many memories to quote at most. "What do you know about me?" brings the profile, and "What did I do
-            in May?" all of May, as far as `max_tokens` goes.
-        max_tokens: The token budget of the block; None for no limit. If memories help and none fits, that is logged.
+        max_tokens: The token budget of the block; None for no limit. If memories are found and none fits, that is
+            logged.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
-        min_score: Quote what has at least this score, whether or not it seems to help.
+        min_score: Quote only what has at least this score by the signals.
         kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Only memories with all of these tags.
         keep: Which turns to quote, if all of them are stored: "all", "user", "facts" (those in which `analyze_message`
             finds something worth storing), or a function of role and text.
+        now: The moment of the message, as for `recall`.
         record: Whether to record what is quoted, so that `audit.recorded` and the inspector list it. A profile or a
             whole month, which nothing was searched for, is not recorded.
 
     Returns:
-        The block as `text`, the `hits` that it quotes, and `skip_reason` if it is empty for any reason other than that
-        no memory helps.
+        The block as `text`, the `hits` that it quotes, best first, and `skip_reason` if it is empty for any other
+        reason than that nothing is found.
 
     Example:
         >>> import remanence
@@ -160,66 +169,151 @@ def for_prompt(
         ...     _ = space.add("My sister Ana is allergic to shellfish.", now="2026-05-04")
         ...     turns = [{"role": "user", "content": "Let's plan a dinner for my sister Ana."}]
         ...     found = space.for_prompt("What should she avoid?", turns=turns)
-        ...     found.text.splitlines()[2], space.for_prompt("Thanks!").skip_reason
-        ('{"noted": "2026-05-04", "text": "My sister Ana is allergic to shellfish."}', 'it is blank or only a greeting')
+        ...     found.text.splitlines()[2:4], space.for_prompt("Thanks!").skip_reason
+        (['2026-05-04 Mon', '- "My sister Ana is allergic to shellfish."'], 'it is blank or only a greeting')
     """
     if max_tokens == 0:
         return PromptMemories(skip_reason="max_tokens is 0")
-    asked, now = message.strip()[:MAX_MESSAGE_LENGTH], self._now()
+    asked, at = message.strip()[:MAX_MESSAGE_LENGTH], self._now()
+    at = at if now is None else parse_moment(now, at, argument="now")
     before = [turn for turn in turns if turn.get("content", "").strip()]
-    overview, position = recall_overview(self, asked, [turn["content"] for turn in before], now, max_tokens)
+    overview, position = recall_overview(self, asked, [turn["content"] for turn in before], at, max_tokens)
     wanted = [hit for hit in overview if _passes(hit.memory, kinds, tags) and _may_quote(hit.memory, keep)]
-    if block := frame(wanted, max_tokens=max_tokens, count_tokens=count_tokens, today=now):
-        return PromptMemories(block, tuple(quoted_hits(block, wanted)), position)
-    need, reason = _memory_need(asked, before)
-    if need < _NO_NEED:
-        return PromptMemories(skip_reason=reason)
-    recent = before[-CONTEXT_TURNS:]
+    block = build_block(wanted, question=asked, max_tokens=max_tokens, count_tokens=count_tokens, today=at)
+    if block.text:
+        return PromptMemories(block.text, block.hits, position, question=asked, now=at)
+    if not asked or (is_greeting(asked) and not answers_question(before)):
+        return PromptMemories(skip_reason="it is blank or only a greeting")
     in_prompt = [asked, *(turn["content"] for turn in before)]
-    recall = self.recall(
+    found = fill_block(
+        self,
         asked,
-        limit=limit + _SPARE_HITS,
-        context=recent,
-        informative_only=True,
+        max_tokens=max_tokens,
+        share_for=partial(share_of_budget, asked, before),
+        count_tokens=count_tokens,
+        now=at,
+        keep=keep,
+        context=before[-CONTEXT_TURNS:],
         exclude_texts=in_prompt,
         min_score=min_score,
         kinds=kinds,
         tags=tags,
     )
-    copies = {normalize_text(text) for text in in_prompt}
-    reasons: dict[int, str] = {}  # by the identity of a hit: versions of one memory have one id
+    if record and found.recall is not None:
+        receipt = None if found.recall.receipt is None else replace(found.recall.receipt, prompt=True)
+        _record(self, replace(found.recall, hits=found.memories.hits, receipt=receipt))
+    return found.memories
 
-    def keep_those(kept: Sequence[Hit], reason: str) -> list[Hit]:
-        objects = {id(hit) for hit in kept}
-        reasons.update({id(hit): reason for hit in hits if id(hit) not in objects})
-        return list(kept)
 
-    hits = list(recall)
-    hits = keep_those([hit for hit in hits if normalize_text(hit.memory.text) not in copies], "the prompt has it")
-    hits = keep_those([hit for hit in hits if _may_quote(hit.memory, keep)], "only some turns are quoted (`keep`)")
-    hits = keep_those([hit for hit in hits if not _asks_the_same(hit.memory, asked)], "it only asks the same")
-    hits = keep_those([hit for hit in hits if not _only_greets(hit)], "it only greets, thanks or agrees")
-    person = find_referent(asked, [turn["content"] for turn in recent if turn.get("role", "user") == "user"])
-    if min_score is None:
-        best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
-        about_person = next((hit for hit in hits if person and person.is_named_in(hit.memory)), None)
-        helpful = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
-        if need < _LITTLE_NEED:
-            helpful = _on_the_matter(helpful, asked)
-        helpful = helpful or ([] if need < _NEED_WITHOUT_ANSWER else _on_the_matter(hits, asked)[:1])
-        hits = keep_those(helpful, "it would probably not help to answer")
-    hits = keep_those(distinct_hits(hits, asked), "another one says the same")
-    hits = keep_those(hits[:limit], f"{pluralize(limit, 'memory is', 'memories are')} quoted at most")
-    block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing, today=now)
-    reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
+@dataclass(frozen=True, slots=True)
+class FilledBlock:
+    """A block for a prompt, and the recall that it quotes from."""
+
+    memories: PromptMemories
+    recall: Recall
+
+    @property
+    def text_or_reason(self) -> str:
+        """The block as the result of a tool; without a memory in it, a sentence that says why."""
+        reason = self.memories.skip_reason or "nothing is remembered about that"
+        return self.memories.text or f"{reason[0].upper()}{reason[1:]}."
+
+
+def fill_block(
+    view: SupportsRecall,
+    question: str,
+    *,
+    max_tokens: int | None = MAX_TOKENS,
+    share_for: Callable[[Recall], float] = lambda recall: 1.0,
+    count_tokens: TokenCounter | None = None,
+    now: datetime | None = None,
+    keep: Keep = "all",
+    ids: bool = False,
+    **options: Any,
+) -> FilledBlock:
+    """As much of what recall ranks highest for a question as a token budget holds.
+
+    By default nothing is read: a reader orders the first sixteen hits, and a block quotes more of them, by their time.
+
+    Args:
+        view: The space, or a view of one.
+        question: The question.
+        max_tokens: The token budget; None for no limit.
+        share_for: The share of the budget that is filled, by what was found; with 0 nothing is quoted.
+        count_tokens: Counts the tokens of a text.
+        now: The moment of the question.
+        keep: Which turns to quote.
+        ids: Whether the block has the ids of the memories, for a model with tools.
+        **options: Other options of `recall`. With a blank question, what was told last is quoted.
+    """
+    today = view._now() if now is None else now
+    limit = MAX_LIMIT if max_tokens is None else min(MAX_LIMIT, max_tokens // _MIN_LINE_TOKENS + _SPARE_HITS)
+    options = {"informative_only": True, "reader": "none", **({} if now is None else {"now": now}), **options}
+    while True:
+        recall = _recall_or_recent(view, question, limit, options)
+        share = share_for(recall)
+        if not share:
+            return FilledBlock(PromptMemories(position=recall.position, skip_reason=_NO_NEED), recall)
+        room = None if max_tokens is None else max(1, int(share * max_tokens))
+        left_out = dict(_unwanted(recall, question, keep, options.get("exclude_texts") or ()))
+        left_out |= _doubtful(view, recall, question, options)
+        hits = [hit for place, hit in enumerate(recall) if place not in left_out]
+        block = build_block(
+            hits,
+            question=question,
+            max_tokens=room,
+            count_tokens=count_tokens,
+            ids=ids,
+            missing=recall.missing,
+            today=today,
+        )
+        # Where what was left out took the places of what could be quoted, more is asked for.
+        if len(recall) < limit or len(block.hits) < len(hits) or limit == MAX_LIMIT:
+            break
+        limit = min(MAX_LIMIT, 4 * limit)
+    reason = found_but_too_long(len(hits), room or 0) if hits and not block.text else ""
     if reason:
         log.warning("nothing is quoted in the prompt: %s", reason)
-    hits = keep_those(quoted_hits(block, hits), "it does not fit into the token budget")
-    if record:
-        receipt = None if recall.receipt is None else replace(recall.receipt, prompt=True)
-        _record(self, replace(recall, hits=tuple(hits), receipt=receipt))
-    others = tuple(LeftOut(hit, reasons[id(hit)]) for hit in recall if id(hit) in reasons)
-    return PromptMemories(block, tuple(hits), recall.position, recall.missing, reason, others)
+    quoted = {id(hit) for hit in block.hits}  # versions of one memory have one id
+    others = tuple(
+        LeftOut(hit, left_out.get(place, "another line says the same, or it does not fit into the token budget"))
+        for place, hit in enumerate(recall)
+        if id(hit) not in quoted
+    )
+    memories = PromptMemories(
+        block.text, block.hits, recall.position, recall.missing, reason, others, question=question, now=today
+    )
+    return FilledBlock(memories, recall)
+
+
+def _unwanted(recall: Recall, question: str, keep: Keep, in_prompt: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The places of the hits that are not quoted, each with the reason."""
+    copies = {normalize_text(text) for text in (question, *in_prompt)}
+    asked = frozenset(content_words(question))
+    told = [frozenset(content_words(hit.memory.text)) for hit in recall if not _is_by_assistant(hit.memory)]
+    for place, hit in enumerate(recall):
+        memory = hit.memory
+        if normalize_text(memory.text) in copies or _asks_the_same(memory, asked):
+            yield place, "the prompt has it"
+        elif not _may_quote(memory, keep):
+            yield place, "only some turns are quoted (`keep`)"
+        elif _only_greets(hit):
+            yield place, "it only greets, thanks or agrees"
+        elif _is_by_assistant(memory) and _adds_nothing(memory, asked, told):
+            yield place, "another line says the same"
+
+
+def _doubtful(view: SupportsRecall, recall: Recall, question: str, options: Mapping[str, Any]) -> dict[int, str]:
+    """The places of the hits that are trusted less than the user's words, unless they answer the question by the reader
+    of the space."""
+    places = [place for place, hit in enumerate(recall) if hit.memory.trust < LEVELS["user"]]
+    if not places:
+        return {}
+    answering = {
+        hit.memory.id for hit in view.recall(question, limit=len(recall), **{**options, "reader": None}).relevant
+    }
+    reason = "it is trusted less than the user and does not answer"
+    return {place: reason for place in places if recall[place].memory.id not in answering}
 
 
 def repeat_for_prompt(view: SupportsRecall, receipt: Receipt) -> PromptMemories | None:
@@ -234,7 +328,6 @@ def repeat_for_prompt(view: SupportsRecall, receipt: Receipt) -> PromptMemories 
         view,
         receipt.question,
         turns=[{"role": role, "content": content} for role, _, content in said],
-        limit=max(1, receipt.limit - _SPARE_HITS),
         min_score=receipt.min_score,
         kinds=receipt.kinds,
         tags=receipt.tags,
@@ -260,20 +353,18 @@ def recall_distinct(view: SupportsRecent, query: str, *, limit: int, **options: 
         **options: Other options of `recall`.
     """
     is_count = isinstance(limit, int) and limit > 0  # `recall` refuses anything else
-    ask: Callable[..., Recall] = partial(view.recall, query)
-    if isinstance(query, str) and not check_query(query).strip() and options.get("vector") is None:
-        listed = {each.name for each in fields(RecentOptions)}
-        ask, options = view.recent, {name: value for name, value in options.items() if name in listed}
-    answer = ask(limit=limit + _SPARE_HITS if is_count else limit, **options)
+    answer = _recall_or_recent(view, query, limit + _SPARE_HITS if is_count else limit, options)
     return replace(answer, hits=tuple(drop_derived(answer)[:limit]))
 
 
-def quoted_hits(text: str, hits: Iterable[Hit]) -> list[Hit]:
-    """Return those of the hits that a text quotes in the way of `frame`.
-
-    Some hits of a recall may not have fitted into the token budget of the prompt.
-    """
-    return [hit for hit in hits if hit_as_json_line(hit) in text]
+def _recall_or_recent(view: Any, query: str, limit: int, options: Mapping[str, Any]) -> Recall:
+    """What a question brings; what was told last, if there is neither a question nor a vector."""
+    if not isinstance(query, str) or check_query(query).strip() or options.get("vector") is not None:
+        answer: Recall = view.recall(query, limit=limit, **options)
+        return answer
+    listed = {each.name for each in fields(RecentOptions)}
+    latest: Recall = view.recent(limit=limit, **{name: value for name, value in options.items() if name in listed})
+    return latest
 
 
 def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
@@ -288,19 +379,9 @@ def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
     return part if max_tokens is None else min(max_tokens, part)
 
 
-def distinct_hits(hits: Sequence[Hit], question: str) -> list[Hit]:
-    """The hits without repetitions: also without turns of the assistant that repeat what somebody else told, and turns
-    that another hit has as the turn before it."""
-    asked = frozenset(content_words(question))
-    shown = {normalize_text(hit.context.partition(": ")[2]) for hit in hits if hit.context}
-    hits = [hit for hit in hits if normalize_text(hit.memory.text) not in shown]
-    told = [frozenset(content_words(hit.memory.text)) for hit in hits if not _is_by_assistant(hit.memory)]
-    return drop_repeated(hit for hit in hits if not (_is_by_assistant(hit.memory) and _adds_nothing(hit, asked, told)))
-
-
-def _adds_nothing(hit: Hit, asked: frozenset[str], told: Sequence[frozenset[str]]) -> bool:
+def _adds_nothing(memory: Memory, asked: frozenset[str], told: Sequence[frozenset[str]]) -> bool:
     """Whether a turn has no word beside those of the question and of one text that somebody else told."""
-    new = frozenset(content_words(hit.memory.text)) - asked - FILLER
+    new = frozenset(content_words(memory.text)) - asked - FILLER
     return any(new <= words for words in told)
 
 
@@ -340,17 +421,16 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
     return is_kept(keep, role, memory.text)
 
 
-def _asks_the_same(memory: Memory, asked: str) -> bool:
-    """Whether a turn is a question without a word beside those of the message."""
-    words = {word for word in content_words(memory.text) if not word.isdigit()}
-    return memory.turn is not None and "?" in memory.text and words.issubset(content_words(asked))
+def _asks_the_same(memory: Memory, asked: frozenset[str]) -> bool:
+    """Whether a turn probably tells nothing, and has no word beside those of the message."""
+    if memory.turn is None or tells_probability(told := told_text(memory)) >= 0.5:
+        return False
+    return {word for word in content_words(told) if not word.isdigit()} <= asked
 
 
 def _only_greets(hit: Hit) -> bool:
     """Whether a turn tells nothing: "Yes." after a question is an answer."""
-    from remanence.remember.message_analysis import only_greets  # here, as it loads the engine
-
-    return hit.memory.turn is not None and not hit.context.endswith("?") and only_greets(hit.memory.text)
+    return hit.memory.turn is not None and not hit.context.endswith("?") and is_greeting(hit.memory.text)
 
 
 def _passes(memory: Memory, kinds: str | Sequence[str] | None, tags: str | Sequence[str] | None) -> bool:
@@ -359,43 +439,6 @@ def _passes(memory: Memory, kinds: str | Sequence[str] | None, tags: str | Seque
     return (kinds is None or memory.kind in ([kinds] if isinstance(kinds, str) else kinds)) and set(wanted) <= {
         *memory.tags
     }
-
-
-def _memory_need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]:
-    """How much a message needs memory, and why it needs none."""
-    from remanence.remember.message_analysis import ONLY_GREETING, analyze_for_recall  # here, as it loads the engine
-
-    analysis = analyze_for_recall(message)
-    need = need_of_memory(message)
-    if analysis.recall:
-        return max(need, analysis.confidence), ""
-    may_refer = analysis.reason != ONLY_GREETING or _is_answer(turns)
-    if turns and may_refer and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
-        told = [turn["content"] for turn in turns[-CONTEXT_TURNS:] if turn.get("role", "user") != ASSISTANT]
-        return max(need, need_of_memory(" ".join([*told, message]))), analysis.reason
-    return 0.0 if analysis.reason == ONLY_GREETING else min(need, 1 - analysis.confidence), analysis.reason
-
-
-def _is_answer(turns: Sequence[Mapping[str, str]]) -> bool:
-    """Whether a message after these turns answers a question of the assistant, as "Yes" does."""
-    return bool(turns) and turns[-1].get("role") == ASSISTANT and turns[-1]["content"].rstrip().endswith("?")
-
-
-def _is_helpful(hit: Hit, need: float, best: float) -> bool:
-    """Whether a hit would help to answer a message with this need of memory, given the best probability of any hit."""
-    answers = hit.answer_probability
-    if answers is None:
-        return need >= _NEED_WITHOUT_READER and not best
-    need_odds, answer_odds = log_odds(min(need, _MAX_NEED), _MARGIN), log_odds(answers, _MARGIN)
-    odds = _NEED_WEIGHT * need_odds + _ANSWER_WEIGHT * answer_odds + _BIAS
-    return odds >= log_odds(_MIN_HELP, _MARGIN) and answers >= _MIN_SHARE_OF_BEST * best
-
-
-def _on_the_matter(hits: Sequence[Hit], message: str) -> list[Hit]:
-    """The hits that have a word of the message: the reader may miss that "turned 7" is an age, and a model does not."""
-    words = {word for word in content_words(message) if word not in FILLER and len(word) > 2}  # not "Mr"
-    told = (hit for hit in hits if not _is_by_assistant(hit.memory))
-    return [hit for hit in told if not words.isdisjoint(content_words(hit.memory.text))]
 
 
 def _is_by_assistant(memory: Memory) -> bool:

@@ -55,7 +55,7 @@ class PromptView(MemoryListing):
         topics: Topics | Sequence[Topics] | None = None,
         progress: bool | Progress = False,
     ) -> Profile:
-        """What is true now about the person or the project of this space, by topic, for a system prompt.
+        """What was told of the person or the project of this space, by topic, each line with its day.
 
         Each line is a quotation of what was told, or a fact, with its day and the memories behind it. Nothing is in it
         that is superseded, expired or forgotten, or that a later memory replaces, as far as the reader can tell. If the

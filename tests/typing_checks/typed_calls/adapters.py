@@ -20,11 +20,11 @@ def make() -> None:
     """Each with what it needs, and with what it may have."""
     chats = remanence.open("./chats")
     ChainMemory(space=chats.child("users", "bob"), session_id="monday")
-    ChainMemory(space=chats, limit=3, window=2)
+    ChainMemory(space=chats, max_tokens=300, window=2)
     RemanenceRetriever(space=chats.as_of("2026-05-01"), k=1, filter={"page": 3})
     RemanenceVectorStore(chats).add_texts(["Porto."], [{"page": 3}], ids=["a"])
     RemanenceChatMessageHistory(chats, "monday")
-    RemanenceMemory(chats, session_id="monday", limit=3)
+    RemanenceMemory(chats, session_id="monday", max_tokens=300)
     RemanenceMemory(space=chats, session_id="monday")
     RemanenceMemoryBlock(space=chats)
     RemanenceChatStore(space=chats)

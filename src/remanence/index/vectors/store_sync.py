@@ -16,6 +16,7 @@ from remanence.errors import ProjectionUnavailable
 from remanence.events import Remembered
 from remanence.index.arrays import Column, split_bytes
 from remanence.index.numbers import Row
+from remanence.index.passages import passages_of
 from remanence.text.text import text_hash
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ PASSAGE_BITS = 12
 """Bits of a point's number that are the number of the passage in its memory."""
 MAX_PASSAGES = 1 << PASSAGE_BITS
 """Passages of one memory that have a number each."""
+ASKING = MAX_PASSAGES - 1
+"""The number of the passage that is a turn with what it asks."""
 BATCH = 4_096
 """Points that are written at a time."""
 _MIN_RETRY_SECONDS = 1.0
@@ -42,7 +45,8 @@ _TOLERANCE = 2e-3
 
 
 class PointTable:
-    """The points of one space in order, each `row << PASSAGE_BITS | passage`, and the hashes of their texts."""
+    """The points of one space in order, each `row << PASSAGE_BITS | passage`, and the hashes of their texts. What asks
+    has the number `ASKING`."""
 
     def __init__(self) -> None:
         self._points = Column(np.int64)
@@ -68,9 +72,9 @@ class PointTable:
             if row < self.row_count:
                 continue
             self.row_count = row + 1
-            for number, text in enumerate(passage_texts(version)):
-                points.append(row << PASSAGE_BITS | number)
-                hashes.append(text_hash(text))
+            for number, passage in enumerate(passages_of(version)):
+                points.append(row << PASSAGE_BITS | (ASKING if passage.asks else number))
+                hashes.append(text_hash(passage.text))
         if points:
             self._points.extend(points)
             self._hashes.extend(np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 16))
@@ -118,15 +122,6 @@ class PointTable:
 
 def as_bytes(hashes: NDArray[np.uint8]) -> list[bytes]:
     return split_bytes(hashes, 16)
-
-
-def passage_texts(version: Remembered | None) -> list[str]:
-    """The texts of one version that are embedded: each passage that is not empty, or the whole text."""
-    if version is None:
-        return []
-    if not version.passages:
-        return [version.text]
-    return [version.text[start:end] for start, end in version.passages if start < end]
 
 
 class StoreSync:

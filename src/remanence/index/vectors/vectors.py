@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from remanence.index.names.names import version_names
 from remanence.index.numbers import Row
+from remanence.index.passages import ASKING_SHARE, passages_of
 from remanence.index.vectors.shared_store_sync import SharedStoreSync
-from remanence.index.vectors.store_sync import PASSAGE_BITS, PointTable, StoreSync, passage_texts
+from remanence.index.vectors.store_sync import ASKING, PASSAGE_BITS, PointTable, StoreSync
 from remanence.ports import ReportingVectorStore, SharedVectorStore, Stage
 from remanence.schema import Query, Ranking
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 _MAX_FILTERED_ROWS = 4_000
 """Rows up to which a store is told which points to search. Of more, it searches all, and the others are left out
 after."""
+_EXPONENT = 2.0
+"""The power that scaled nearness is raised to: any two texts are somewhat similar, so only high nearness counts."""
 _LENGTH_TOLERANCE = 0.01
 """By how much the length of a vector may differ from 1."""
 
@@ -111,11 +114,13 @@ class Vectors(PointTable):
             return Ranking.abstain(self.name, "the question contains no word that the embedder knows")
         if not len(self):
             return Ranking.empty(self.name, "nothing is remembered yet")
-        nearest = self._nearest(query.vector, query.allowed, limit)
+        nearest = self._nearest(query, query.allowed, limit)
         if not nearest:
             return Ranking.empty(self.name, "no memory that may be returned has a vector")
+        if query.telling is not None:  # what asks takes no place of what tells
+            nearest |= self._nearest(query, query.allowed & query.telling, limit)
         if query.time_mask is not None:
-            nearest |= self._nearest(query.vector, query.time_mask, limit // 2)
+            nearest |= self._nearest(query, query.time_mask, limit // 2)
         by_row = nearest | self._score_rows(query, set(query.candidate_rows) - nearest.keys())
         found = np.fromiter(by_row, np.int64, len(by_row))
         nearness = np.fromiter(by_row.values(), np.float64, len(by_row))
@@ -126,7 +131,7 @@ class Vectors(PointTable):
             nearness[order].tolist(),
             # If all are below the floor, the search does not know which of them is nearest.
             floor=query.similarity_floor if nearness.max() > query.similarity_floor else 0.0,
-            exponent=2.0,  # any two texts are somewhat similar: only high similarity counts
+            exponent=_EXPONENT,
             explain_rows=lambda rows: [f"nearness {by_row[row]:.2f}" for row in rows],
         )
 
@@ -136,9 +141,9 @@ class Vectors(PointTable):
         ranges = [self.points[begin:end] for begin, end in self.ranges_of(sorted(rows)).tolist()]
         points = np.concatenate(ranges).tolist()
         found = self._store.search(query.vector, len(points), points)
-        return _by_row(*found, query.allowed, len(rows))
+        return _by_row(*found, query, query.allowed, len(rows))
 
-    def _nearest(self, vector: Vector, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
+    def _nearest(self, query: Query, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
         """The nearest rows that may be returned, nearest first, with their similarity."""
         points = self.points
         open_rows = int(np.count_nonzero(allowed))
@@ -154,22 +159,36 @@ class Vectors(PointTable):
             asked = min(fetch_limit, total)
             # A shared store may have points of rows that another process has added since. They take places too.
             extra = self.sync.extra_results if asked == total else 0
-            ids, scores = self._store.search(vector, asked + extra, only)
+            ids, scores = self._store.search(cast("Vector", query.vector), asked + extra, only)
             if len(ids) < asked - len(self.sync.missing_vectors):
                 self.sync.mark_incomplete()
-            by_row = _by_row(ids, scores, allowed, limit)
+            by_row = _by_row(ids, scores, query, allowed, limit)
             if len(by_row) >= limit or fetch_limit >= total:
                 return by_row
             fetch_limit *= 4
 
 
-def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
+def _by_row(
+    points: Sequence[int], scores: Sequence[float], query: Query, allowed: NDArray[np.bool_], limit: int
+) -> dict[int, float]:
     """The first `limit` rows that may be returned, each with the score of its best point."""
-    rows = np.array(points, np.int64) >> PASSAGE_BITS
-    returned = (allowed.take(rows, mode="clip") & (rows < len(allowed))).tolist()
+    numbers, nearness, floor = np.array(points, np.int64), np.array(scores, np.float64), query.similarity_floor
+    rows, asks = numbers >> PASSAGE_BITS, (numbers & ASKING) == ASKING
+    if query.tells_only:
+        returned = ~asks
+    else:
+        returned = np.ones(len(rows), np.bool_)
+        if query.telling is not None and asks.any():
+            asks &= ~query.telling.take(rows, mode="clip")  # what a turn asks beside what it tells counts in full
+            # So that the scaled score, raised to the exponent, is this share.
+            lowered = floor + ASKING_SHARE ** (1 / _EXPONENT) * np.maximum(nearness - floor, 0.0)
+            nearness = np.where(asks, np.minimum(nearness, lowered), nearness)
+            order = np.argsort(-nearness, kind="stable")
+            rows, nearness = rows[order], nearness[order]
+    returned &= allowed.take(rows, mode="clip") & (rows < len(allowed))
     best: dict[int, float] = {}
-    for row, score, allowed_row in zip(rows.tolist(), scores, returned, strict=True):
-        if allowed_row and row not in best:
+    for row, score in zip(rows[returned].tolist(), nearness[returned].tolist(), strict=True):
+        if row not in best:
             best[row] = score
             if len(best) == limit:
                 break
@@ -178,7 +197,7 @@ def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.
 
 def embeddable_texts(version: Remembered) -> list[str]:
     """All texts of a version that may have a vector: its passages, and the names in it."""
-    return passage_texts(version) + [name for name, _ in version_names(version)]
+    return [passage.text for passage in passages_of(version)] + [name for name, _ in version_names(version)]
 
 
 def drop_malformed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:

@@ -17,8 +17,8 @@ from remanence.errors import InvalidInput
 from remanence.index.arrays import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
 from remanence.index.batch import Batch
 from remanence.index.numbers import Row
+from remanence.index.passages import tells
 from remanence.index.versions.catalog import Catalog
-from remanence.models.message_words import tells_probability
 from remanence.schema import DOCUMENT_FIELD, Turn
 from remanence.text.text import truncate
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 _NONE = -1
 """Stands for the number of a source, a speaker or a conversation where there is none."""
-_MIN_TELLING = 0.2
-"""The probability, by its words, that a chat turn tells something, below which it is left out of prompts. Fitted on
-../shared/chats: one telling turn in two hundred is lower, and half of the others."""
 _LONG_VALUE = -1
 """Stands for the number of a value that is not in the index, because it is long."""
 _MAX_VALUE_LENGTH = 200
@@ -39,10 +36,6 @@ names its field."""
 
 ReadMetadata = Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]]
 """Returns the metadata of these rows, from the ledger."""
-
-
-def _tells(text: str) -> bool:
-    return tells_probability(text) >= _MIN_TELLING
 
 
 class RowFields(SavedPart):
@@ -94,7 +87,7 @@ class RowFields(SavedPart):
         self._speaker.extend(speaker)
         self._conversation.extend(conversation)
         self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
-        self._telling.extend([version is None or version.turn is None or _tells(version.text) for version in versions])
+        self._telling.extend([version is None or tells(version) for version in versions])
         for row, version in batch.numbered():
             # A text without a key that is added again with another source is still the same text: it has both.
             earlier = self._catalog.previous_row(row)

@@ -19,7 +19,7 @@ from remanence.index.times import MOSTLY_WITHIN, nearness_of
 from remanence.ports import ListReading
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.referents import Referent, is_about_other, is_about_user
-from remanence.schema import SELF, Evidence, Hit, Memory, Window
+from remanence.schema import READER_MARK, SELF, Evidence, Hit, Memory, Window
 from remanence.text.temporal import find_stated_times
 from remanence.text.text import normalize_name, tokens
 
@@ -206,7 +206,10 @@ def _with_reading(each: _ReadHit, score: float, rank: int, read: Sequence[_ReadH
         evidence = (*evidence, Evidence("time", 1, score - each.score, 0.0, "valid at the time asked about"))
     hit = replace(each.hit, score=score, evidence=evidence)
     successor = _successor(each, read) if hit.current else None
-    return hit if successor is None else replace(hit, current=False, superseded_by=successor)
+    if successor is None:
+        return hit
+    mark = Evidence(READER_MARK, 1, 0.0, each.replaced, f"a later one replaces it with probability {each.replaced:.2f}")
+    return replace(hit, current=False, superseded_by=successor, evidence=(*hit.evidence, mark))
 
 
 def _successor(each: _ReadHit, read: Sequence[_ReadHit]) -> Memory | None:

@@ -253,7 +253,7 @@ count = method_operation("GET", "/count", View.count, field="count")
 
 @operation("GET", "/profile", slow=True)
 def profile(view: View, max_tokens: MaxTokens = 600, topics: str | None = None) -> Profile:
-    """List what is true now of the person or the project that a space is about, by topic. The topics are "person",
+    """List what was told of the person or the project that a space is about, by topic. The topics are "person",
     "project", or questions by topic as JSON text, or a JSON list of these."""
     return view.profile(max_tokens=max_tokens, topics=named_topics(topics))
 
