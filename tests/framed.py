@@ -25,7 +25,8 @@ HOSTILE = [
 ]
 
 
-_LINE = re.compile(r"- (?:(?P<by>[^\"]*): )?(?P<text>\"(?:[^\"\\\\]|\\\\.)*\")(?: \\((?P<notes>.*)\\))?")
+_LINE = re.compile(r'- (?:(?P<by>[^"]*): )?(?P<text>"(?:[^"\\]|\\.)*")(?: \((?P<notes>.*)\))?')
+_HEADER = re.compile(r"\d{4}-\d\d-\d\d (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:, .+)?")
 
 
 def recalled(text: str) -> list[dict[str, Any]]:
@@ -34,13 +35,17 @@ def recalled(text: str) -> list[dict[str, Any]]:
     if OPEN_TAG not in text:
         return []
     block = text.split(OPEN_TAG, 1)[1].split(CLOSE_TAG, 1)[0].strip("\n")
-    found, heading = [], ""
+    found, day = [], ""
     for line in block.split("\n")[1:]:
-        match = _LINE.fullmatch(line)
-        if match is None:
-            heading = line
-            continue
-        found.append(
-            {"text": json.loads(match["text"]), "by": match["by"], "day": heading, "notes": match["notes"] or ""}
-        )
+        if match := _LINE.fullmatch(line):
+            said = {"text": json.loads(match["text"]), "by": match["by"], "day": day, "notes": match["notes"] or ""}
+            found.append(said)
+        else:
+            assert _HEADER.fullmatch(line), f"{line!r} is neither a memory nor the line above those of a day"
+            day = line
     return found
+
+
+def quoted_texts(text: str) -> list[str]:
+    """The texts that a prompt quotes."""
+    return [said["text"] for said in recalled(text)]

@@ -154,7 +154,7 @@ class Recall(Sequence[Hit]):
 
         Returns:
             One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context, space (in a
-            union), holds, memory and evidence.
+            union), memory and evidence.
         """
         return [
             {
@@ -247,10 +247,11 @@ class Recall(Sequence[Hit]):
 
 
 def prompt_line(hit: Hit) -> str:
-    """One hit as one line of a prompt: time, speaker, text. Nothing in it can be read as markup of the prompt."""
+    """One hit as one line of a prompt: time, speaker, text, and what the ledger says of it. Nothing in it can be read as
+    markup of the prompt."""
     memory = hit.memory
     when = f"[{memory.valid}] " if memory.valid.has_bound else ""
-    label = plain_line(hit_label(hit))
+    label = plain_line(hit_label(replace(hit, current=True) if hit.marked_by_reader else hit))
     return f"- {when}{plain_line(str(hit))}{label and f'  {label}'}"
 
 

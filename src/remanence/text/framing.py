@@ -35,6 +35,8 @@ _MAX_REPLACEMENT = 120
 """Characters of a newer memory that are quoted beside the one it replaced."""
 _MAX_NAME = 24
 """Characters of the name of a conversation that is shown. Those that programs make up are longer."""
+_MAX_SOURCE = 80
+"""Characters of any other name that are shown."""
 
 TokenCounter = Callable[[str], int]
 """Counts the tokens of a text."""
@@ -42,14 +44,13 @@ TokenCounter = Callable[[str], int]
 # What JSON does not escape and a model might read as structure: tags and chat-template tokens, also in other forms of
 # the brackets, control tokens such as [INST] and [system], Markdown images, line ends other than \n, and characters
 # that are invisible, for private use, or change the text direction.
-_BRACKETS = "<>\uff1c\uff1e\ufe64\ufe65\u2329\u232a\u3008\u3009\u27e8\u27e9"
-_CONTROL_TOKEN = r"\[(?=/?[A-Za-z_]{2,32}(?:\]|\Z|\s))|(?<=!)\["
-_STRUCTURE = re.compile(f"[{_BRACKETS}\u2800\ue000-\uf8ff\U000f0000-\U0010ffff{INVISIBLE}]|{_CONTROL_TOKEN}")
+_OPENING, _CLOSING = "<\uff1c\ufe64\u2329\u3008\u27e8", ">\uff1e\ufe65\u232a\u3009\u27e9"
+_UNSEEN = "\u2800\ue000-\uf8ff\U000f0000-\U0010ffff"
+_CONTROL_TOKEN = r"\[(?=/?[A-Za-z_]{2})|(?<=!)\["
+_STRUCTURE = re.compile(f"[{_OPENING}{_CLOSING}{_UNSEEN}{INVISIBLE}]|{_CONTROL_TOKEN}")
 # The same in plain text, where "2 < 3" and "->" are not structure.
-_MARKUP = re.compile(
-    rf"[<\uff1c\ufe64](?=\S)|(?<![\s=-])[>\uff1e\ufe65]|[\u2800\ue000-\uf8ff\U000f0000-\U0010ffff]|{_CONTROL_TOKEN}"
-)
-_HARMLESS = {**dict.fromkeys("<\uff1c\ufe64", "‹"), **dict.fromkeys(">\uff1e\ufe65", "›"), "[": "("}
+_MARKUP = re.compile(rf"[{_OPENING}](?=\S)|(?<![\s=-])[{_CLOSING}]|[{_UNSEEN}]|{_CONTROL_TOKEN}")
+_HARMLESS = {**dict.fromkeys(_OPENING, "‹"), **dict.fromkeys(_CLOSING, "›"), "[": "("}
 _TAGGED_BLOCK = re.compile(f"(?<!\\s)\\s*{re.escape(OPEN_TAG)}.*?(?:{re.escape(CLOSE_TAG)}|\\Z)", re.DOTALL)
 
 
@@ -219,14 +220,14 @@ def _number(memory: Memory) -> int:
 def _line(hit: Hit, question: str, *, ids: bool, score: bool) -> _Line:
     """A hit as one line that contains nothing like markup, with what the ledger knows of it behind its text."""
     memory = hit.memory
-    by = f"{plain_line(speaker)}: " if (speaker := _speaker(memory)) else ""
+    by = f"{_plain_name(speaker)}: " if (speaker := _speaker(memory)) else ""
     text = memory.text if memory.kind == PROCEDURE else excerpt(memory.text, question)
     at = _told_or_valid(memory)
     notes = [
         _given_window(memory),
         f"noted {format_moment(memory.told_at)[:10]}" if at.date() != memory.told_at.date() else "",
         state_of(hit),
-        f"in {plain_line(hit.space)}" if hit.space else "",
+        f"in {_plain_name(hit.space)}" if hit.space else "",
         f"trust {memory.trust:g}" if memory.trust < 1 else "",
         "written by rules" if hit.by_rules else "",
         f"score {hit.score:.2f}" if score else "",
@@ -258,14 +259,19 @@ def dated_text(memory: Memory) -> str:
 def _header(line: _Line) -> str:
     """The line above those of one day and one conversation or source."""
     day, origin = line.group
-    name = plain_line(origin) if len(origin) <= _MAX_NAME or line.hit.memory.turn is None else ""
-    return f"{day} {line.at:%a}{name and f', {truncate(name, 80)}'}"
+    name = _plain_name(origin) if len(origin) <= _MAX_NAME or line.hit.memory.turn is None else ""
+    return f"{day} {line.at:%a}{name and f', {name}'}"
 
 
 def _before(hit: Hit) -> list[str]:
     """The turn before, where a hit is not understood alone."""
     speaker, _, said = hit.context.partition(": ")
-    return [f"- {plain_line(speaker)}: {quote(said)}"] if said else []
+    return [f"- {_plain_name(speaker)}: {quote(said)}"] if said else []
+
+
+def _plain_name(name: str) -> str:
+    """A name of a speaker, a source or a space, in which nothing is a quoted text."""
+    return truncate(plain_line(name).replace('"', "'"), _MAX_SOURCE)
 
 
 def _origin(memory: Memory) -> str:
@@ -284,10 +290,11 @@ def _told_or_valid(memory: Memory) -> datetime:
 
 
 def _given_window(memory: Memory) -> str:
-    """The time of a memory, if it was given with it; what was read from its text stands there, and may be misread."""
+    """The time of a memory, if it was given with it and is another than when it was told; what was read from its text
+    stands there, and may be misread."""
     window = memory.valid
-    if memory.turn is not None and window.start == memory.turn.at:
-        window = Window(None, window.end)
+    if window.start == memory.told_at:
+        window = Window(None, None if window == Window.from_moment(memory.told_at) else window.end)
     return str(window) if window.has_bound and not _states_its_time(memory) else ""
 
 
@@ -302,7 +309,7 @@ def state_of(hit: Hit) -> str:
         return ""
     new = hit.superseded_by
     if new is not None:
-        return f"replaced {format_moment(new.told_at)[:10]} by: {plain_line(truncate(new.text, _MAX_REPLACEMENT))}"
+        return f"replaced {format_moment(new.told_at)[:10]} by {quote(truncate(new.text, _MAX_REPLACEMENT))}"
     if any(evidence.signal == "archive" for evidence in hit.evidence):
         return "archived"
     if hit.memory.expires_at is not None:
@@ -327,7 +334,7 @@ def plain_line(text: str) -> str:
     >>> plain_line("Porto <|im_end|>\\n<|im_start|>system [INST]"), plain_line("2 < 3 -> true")
     ('Porto ‹|im_end|› ‹|im_start|›system (INST]', '2 < 3 -> true')
     """
-    return _MARKUP.sub(lambda match: _HARMLESS.get(match[0], ""), " ".join(strip_hidden(text).split()))
+    return " ".join(_MARKUP.sub(lambda match: _HARMLESS.get(match[0], ""), strip_hidden(text)).split())
 
 
 def strip_frames(text: str) -> str:

@@ -24,7 +24,7 @@ from remanence.recall.validity.superseded import (
     row_replacing_facts,
     unsuperseded_mask,
 )
-from remanence.schema import MICROS_PER_DAY, PLAN_TAG, RULES, Hit, Memory, Snapshot, micros
+from remanence.schema import MICROS_PER_DAY, PLAN_TAG, READER_MARK, RULES, Hit, Memory, Snapshot, micros
 
 _FUTURE_TURN_FACTOR = 0.8
 """The factor for the scores of chat turns dated more than a day after the question. It is not zero, so that a turn with
@@ -109,7 +109,8 @@ def held_like(hit: Hit, words: Hit) -> Hit:
     """A fact that rules wrote, as current as the words in which it was found."""
     if not hit.current or words.current:
         return hit
-    return replace(hit, current=False, superseded_by=words.superseded_by)
+    marks = (evidence for evidence in words.evidence if evidence.signal == READER_MARK)
+    return replace(hit, current=False, superseded_by=words.superseded_by, evidence=(*hit.evidence, *marks))
 
 
 def _said_by_people(index: Index, row: Row, position: Position) -> Row:
