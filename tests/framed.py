@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
+from remanence.ports import ListReading, ReaderLine
 from remanence.text.framing import CLOSE_TAG, OPEN_TAG
 
 HOSTILE = [
@@ -49,3 +51,16 @@ def recalled(text: str) -> list[dict[str, Any]]:
 def quoted_texts(text: str) -> list[str]:
     """The texts that a prompt quotes."""
     return [said["text"] for said in recalled(text)]
+
+
+class ReplacingReader:
+    """A reader that takes every line for replaced by the one with a word."""
+
+    fingerprint = "replacing"
+
+    def __init__(self, word: str) -> None:
+        self._word = word
+
+    def read(self, question: str, lines: Sequence[ReaderLine], **moments: object) -> ListReading:
+        holds = tuple(0.98 if self._word in line.text else 0.01 for line in lines)
+        return ListReading((0.9,) * len(lines), holds, tuple(1 - hold for hold in holds), holds, 0.01)

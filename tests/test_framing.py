@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 import remanence
-from framed import HOSTILE, quoted_texts, recalled
+from framed import HOSTILE, ReplacingReader, quoted_texts, recalled
 from remanence import Space, frame
-from remanence.ports import ListReading, ReaderLine
 from remanence.schema import READER_MARK
 from remanence.testing import FakeClock
 from remanence.text.excerpts import MAX_CHARACTERS, excerpt
@@ -221,19 +220,9 @@ def test_what_was_forgotten_is_in_no_block(space: Space) -> None:
     assert quoted_texts(frame(space.recall("Alice", history=True))) == ["Alice rows."]
 
 
-class ReplacingReader:
-    """A reader that takes every line for replaced by the one about Rome."""
-
-    fingerprint = "replacing"
-
-    def read(self, question: str, lines: Sequence[ReaderLine], **moments: object) -> ListReading:
-        holds = tuple(0.98 if "Rome" in line.text else 0.01 for line in lines)
-        return ListReading((0.9,) * len(lines), holds, tuple(1 - hold for hold in holds), holds, 0.01)
-
-
 def test_what_only_a_reader_believes_is_not_said(clock: FakeClock) -> None:
     """The newer line is in the block and has its day; `current` and `evidence` have the reader's view."""
-    with remanence.open(None, reader=ReplacingReader(), clock=clock, worker=False) as space:
+    with remanence.open(None, reader=ReplacingReader("Rome"), clock=clock, worker=False) as space:
         space.add("We host in Porto.", now="2026-05-01")
         space.add("I moved to Rome.", now="2026-05-02")
         hits = {hit.memory.text: hit for hit in space.recall("Where do we host?")}

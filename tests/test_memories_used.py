@@ -6,8 +6,7 @@ import pytest
 
 from case_tables import cases
 from remanence import Hit, Memory, Space, frame, memories_used
-from remanence.adapters import quoted_hits, reinforce
-from remanence.text.framing import hit_as_json_line
+from remanence.adapters import reinforce
 
 
 def both(space: Space, porto: Memory, nuts: Memory) -> list[Hit]:
@@ -89,14 +88,3 @@ def test_what_was_forgotten_meanwhile_does_not_cost_the_rest(space: Space, porto
 
     reinforce(space, shown, context="What of her?", answer="In Porto, far from hazelnuts.")
     assert space.touch(nuts.id)[0].uses == 2
-
-
-def test_what_found_no_room_was_not_shown(space: Space, porto: Memory, nuts: Memory) -> None:
-    """Nor is a memory shown whose quote stands inside another's text."""
-    shown = both(space, porto, nuts)
-    heading_and_a_line = frame(shown, max_tokens=2, count_tokens=lambda text: 1)
-    assert quoted_hits(heading_and_a_line, shown) == shown[:1]
-
-    space.add(f"Somebody said: {hit_as_json_line(shown[1])}")
-    quoting = [hit for hit in space.recall("Somebody said") if "Somebody" in hit.memory.text]
-    assert quoted_hits(frame(quoting), [*quoting, *shown]) == quoting

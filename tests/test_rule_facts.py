@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence import Space
+from framed import ReplacingReader, recalled
+from remanence import Space, frame
 from remanence.cli import main
 from remanence.service.noun_forms import to_json
-from remanence.text.framing import hit_as_json_line
 
 WRITTEN = Path(__file__).parent / "ledgers" / "rules"
 """Five turns, told to commit c2d24751 in 2025, with the six facts that its rules wrote. Never write it again."""
@@ -43,12 +42,12 @@ def test_facts_that_rules_wrote_are_labelled_wherever_they_are_shown(
     """In lines for a prompt, reasons, the block for a prompt, JSON, and what the command prints."""
     found = old.recall(QUESTION, limit=4)
     [hit] = [hit for hit in found if hit.memory.text == FACT]
-    framed = {line["text"]: line.get("written") for line in map(json.loads, map(hit_as_json_line, found))}
+    framed = {line["text"]: line["notes"] for hit in found for line in recalled(frame([hit]))}
 
     assert f"{FACT}  (by rules)" in str(found)
     assert f"{FACT}  (by rules)" in found.explain()
     assert to_json(hit)["by"] == "rules"
-    assert (framed[FACT], framed[SAID]) == ("by rules", None)
+    assert (framed[FACT], framed[SAID]) == ("written by rules", "")
     assert main(["--memory", str(folder), "recall", QUESTION, "--limit", "4"]) == 0
     assert f"{FACT} (by rules)" in capsys.readouterr().out
 
@@ -76,6 +75,15 @@ def test_such_a_fact_is_below_its_words_and_is_not_read_beside_them(folder: Path
     assert by_hand == sorted(by_hand, reverse=True)
     assert any(SAID in line for line in read)
     assert not any(FACT in line for line in read)
+
+
+def test_such_a_fact_is_over_as_its_words_are(folder: Path) -> None:
+    """Also if only a reader says so, which no block does."""
+    with remanence.open(folder, worker=False, reader=ReplacingReader("Lisbon")) as space:
+        hits = {hit.memory.text: hit for hit in space.recall(QUESTION, limit=20)}
+    for text in (SAID, FACT):
+        assert (hits[text].current, hits[text].marked_by_reader) == (False, True)
+        assert "replaced" not in frame([hits[text]])
 
 
 def test_what_replaces_a_turn_is_what_somebody_said(old: Space) -> None:

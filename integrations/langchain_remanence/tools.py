@@ -51,7 +51,7 @@ class Recall(BaseModel):
     def run(self, space: SpaceLike, max_tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
         """Return the memories as quoted text for the model, and as dicts for an application."""
         found = fill_block(space, self.question, max_tokens=max_tokens, ids=True, during=self.during)
-        return found.text_or_reason, found.recall.to_dicts()
+        return found.text_or_reason, found.quoted.to_dicts()
 
 
 class Forget(BaseModel):

@@ -16,10 +16,17 @@ from pydantic import Field
 from typing_extensions import NotRequired, TypedDict
 
 from remanence import InvalidInput
-from remanence.adapters import MAX_TOKENS, fill_block, frame_or_reason, recall_tool_options, remember_text
+from remanence.adapters import (
+    MAX_TOKENS,
+    check_question,
+    fill_block,
+    frame_or_reason,
+    recall_tool_options,
+    remember_text,
+)
 from remanence_server.mcp.access import current_space, report_progress, space_of_project
 from remanence_server.mcp.budget import MaxTokens, cut, fitting, tokens_of
-from remanence_server.mcp.resources import events_of, unanswered
+from remanence_server.mcp.resources import block_text, events_of
 from remanence_server.mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet()
@@ -154,12 +161,12 @@ def recall(
     known about that."""
     from remanence import union
 
+    check_question(query, None)
     space = current_space()
     asked: Any = union(space, *map(space_of_project, dict.fromkeys(also))) if also else space
     view = asked if as_of is None else asked.as_of(as_of)
     block = fill_block(view, query, max_tokens=max_tokens, ids=True, **{"reader": None, **options})
-    found, (kept, _) = block.recall, _hits(block.memories.hits, max_tokens)
-    lines = [] if found.confident or not kept else [unanswered(found.confidence)]
+    found, (kept, _) = block.recall, _hits(block.quoted, max_tokens)
     structured = {
         "hits": kept,
         "left_out": len(found) - len(kept),
@@ -167,8 +174,7 @@ def recall(
         "confidence": found.confidence,
         "missing": dict(found.missing),
     }
-    text = "\n".join([*lines, block.text_or_reason])
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+    return CallToolResult(content=[TextContent(type="text", text=block_text(block))], structured_content=structured)
 
 
 @TOOLS.tool("Recent", also_called="latest last newest history list list_memories list_recent")

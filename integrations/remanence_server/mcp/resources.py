@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import Resource as MCPResource
 
 from remanence import NotFound, RemanenceError
-from remanence.adapters import frame_or_reason
+from remanence.adapters import FilledBlock, fill_block
 from remanence_server.mcp.access import current_space
 from remanence_server.mcp.budget import fitting, preview
 
@@ -130,10 +130,13 @@ def _lines(hits: Iterable[Hit]) -> list[dict[str, str]]:
     return [{"id": hit.memory.id, "told_at": hit.memory.told_at.isoformat(), "text": hit.memory.text} for hit in hits]
 
 
-def unanswered(confidence: float | None) -> str:
-    """What a model reads before memories that probably do not answer its question."""
-    shown = "" if confidence is None else f" (confidence {confidence:.2f} of 1)"
-    return f"Nothing is known about that{shown}. These are only the nearest memories:"
+def block_text(block: FilledBlock) -> str:
+    """A block as a model reads it, which says first if the memories probably do not answer its question."""
+    found, text = block.recall, block.text_or_reason
+    if found.confident or not block.memories.text:
+        return text
+    shown = "" if found.confidence is None else f" (confidence {found.confidence:.2f} of 1)"
+    return f"Nothing is known about that{shown}. These are only the nearest memories:\n{text}"
 
 
 def add_prompts(server: MCPServer[Any], *, can_remember: bool) -> None:
@@ -141,10 +144,7 @@ def add_prompts(server: MCPServer[Any], *, can_remember: bool) -> None:
 
     @server.prompt(title="Answer with memory", description="A question, with what is remembered about it")
     def answer_with_memory(question: str) -> str:
-        found = current_space().recall(question, limit=8)
-        quoted = frame_or_reason(found, max_tokens=1_500)
-        if found and not found.confident:
-            quoted = f"{unanswered(found.confidence)}\n{quoted}"
+        quoted = block_text(fill_block(current_space(), question, reader=None))
         return f"{quoted}\n\nAnswer this question. If the memories do not answer it, say so.\n\n{question}"
 
     if can_remember:

@@ -32,10 +32,12 @@ from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, rec
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
+from remanence.index.engine.inputs import check_question
 from remanence.recall.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
 from remanence.space.for_prompt import (
     MAX_TOKENS,
+    FilledBlock,
     Keep,
     PromptMemories,
     check_keep,
@@ -75,6 +77,7 @@ __all__ = [
     "ChatSession",
     "ClosedAtEnd",
     "ErasureCertificate",
+    "FilledBlock",
     "Keep",
     "NamedEmbedder",
     "PromptMemories",
@@ -85,6 +88,7 @@ __all__ = [
     "check_kinds",
     "check_max_tokens",
     "check_minutes",
+    "check_question",
     "check_rename",
     "check_session_id",
     "check_tags",

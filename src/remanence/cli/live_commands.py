@@ -90,7 +90,7 @@ def _print_row(row: dict[str, Any], *, as_json: bool) -> None:
 @command(
     "chat",
     "chat --extractor my_models:chat_model",
-    "messages --as-of --no-store --limit --max-tokens --conversation --extractor --reader",
+    "messages --as-of --no-store --max-tokens --conversation --extractor --reader",
 )
 def chat(args: Namespace) -> None:
     """Type as a user would, and see what is stored, what would reach the prompt, and why; a chat model answers."""
@@ -127,7 +127,7 @@ class _Chat:
         self._space, self._json = space, args.json
         self._view: View = space if args.as_of is None else space.as_of(args.as_of)
         self._store = not args.no_store
-        self._options = provided_options(args, "limit max_tokens conversation")
+        self._options = provided_options(args, "max_tokens conversation")
         self._turns: list[dict[str, str]] = []
         self._last: Exchange | None = None
 

@@ -16,8 +16,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from remanence.schema import EPOCH
 from remanence.text.temporal import find_stated_times
 from remanence.text.text import split_sentences, tokens
@@ -235,6 +233,8 @@ def _sigmoid(label: str, features: set[str], log_odds: float = 0.0) -> float:
 @cache
 def _vector_weights(label: str) -> Vector:
     """The weight of each number of a vector, and last the constant."""
+    import numpy as np  # here, as adapters import this module, and it takes long to load
+
     weights: Vector = np.load(weights_file(label).with_suffix(".npy"))
     return weights
 

@@ -247,8 +247,8 @@ class Recall(Sequence[Hit]):
 
 
 def prompt_line(hit: Hit) -> str:
-    """One hit as one line of a prompt: time, speaker, text, and what the ledger says of it. Nothing in it can be read as
-    markup of the prompt."""
+    """One hit as one line of a prompt: time, speaker, text, and whether the ledger says that it is over. Nothing in it
+    can be read as markup of the prompt."""
     memory = hit.memory
     when = f"[{memory.valid}] " if memory.valid.has_bound else ""
     label = plain_line(hit_label(replace(hit, current=True) if hit.marked_by_reader else hit))

@@ -25,7 +25,7 @@ from remanence.recall.question import CONTEXT_TURNS
 from remanence.schema import ASSISTANT, MAX_LIMIT, SELF, Hit, Memory, Moment
 from remanence.space.prompt_need import answers_question, is_greeting, share_of_budget
 from remanence.space.prompt_overview import recall_overview
-from remanence.text.framing import TokenCounter, build_block, found_but_too_long
+from remanence.text.framing import TokenCounter, build_block, found_but_too_long, without_signals
 from remanence.text.repetition import FILLER, content_words, drop_derived
 from remanence.text.temporal import parse_moment
 from remanence.text.text import normalize_text
@@ -199,9 +199,9 @@ def for_prompt(
         kinds=kinds,
         tags=tags,
     )
-    if record and found.recall is not None:
+    if record and not found.memories.skip_reason:
         receipt = None if found.recall.receipt is None else replace(found.recall.receipt, prompt=True)
-        _record(self, replace(found.recall, hits=found.memories.hits, receipt=receipt))
+        _record(self, replace(found.quoted, receipt=receipt))
     return found.memories
 
 
@@ -213,10 +213,15 @@ class FilledBlock:
     recall: Recall
 
     @property
+    def quoted(self) -> Recall:
+        """The recall with the hits that the block quotes."""
+        return replace(self.recall, hits=self.memories.hits)
+
+    @property
     def text_or_reason(self) -> str:
         """The block as the result of a tool; without a memory in it, a sentence that says why."""
         reason = self.memories.skip_reason or "nothing is remembered about that"
-        return self.memories.text or f"{reason[0].upper()}{reason[1:]}."
+        return self.memories.text or f"{reason[0].upper()}{reason[1:]}.{without_signals(self.recall.missing)}"
 
 
 def fill_block(

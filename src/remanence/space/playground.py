@@ -94,11 +94,11 @@ def exchange(
         answer: Whether the language model of the space, `remanence.open(extractor=...)`, is asked.
         conversation: The conversation of the turns that are stored.
         now: When the message is said.
-        **options: Other options of `for_prompt`, such as `limit` and `max_tokens`.
+        **options: Other options of `for_prompt`, such as `max_tokens`.
     """
     if not message.strip():
         raise InvalidInput(f"message={message!r} is blank. Type something.")
-    prompt = view.for_prompt(message, turns=turns, **options)
+    prompt = view.for_prompt(message, turns=turns, now=now, **options)
     analysis = analyze_message(message)
     extractor = view._engine.extractor
     model = extractor.client if isinstance(extractor, LLMExtractor) else None

@@ -142,7 +142,7 @@ def build_block(
     if max_tokens is not None and (isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0):
         raise InvalidInput(f"max_tokens={max_tokens!r} is neither None (no limit) nor a whole number from 0 on.")
     asked = getattr(hits, "question", "") if question is None else question
-    note = f" Unavailable signals: {', '.join(missing)}." if missing else ""
+    note = without_signals(missing)
     note += f" Today is {today:%A}, {today.date().isoformat()}." if today else ""
     head = [OPEN_TAG, _fitting_preamble(max_tokens, count_tokens or estimate_tokens) + note]
     # Characters add up exactly; what another counter says of parts may not.
@@ -178,6 +178,11 @@ def frame_or_reason(hits: Sequence[Hit], *, max_tokens: int | None = None, **opt
     if not hits:
         return "Nothing is remembered about that."
     return f"{found_but_too_long(len(hits), max_tokens)}."
+
+
+def without_signals(missing: Mapping[str, str] | None) -> str:
+    """A sentence that names the signals that failed; "" if none did."""
+    return f" Unavailable signals: {', '.join(missing)}." if missing else ""
 
 
 def found_but_too_long(count: int, max_tokens: int | None) -> str:

@@ -17,7 +17,7 @@ export async function renderTry(main, route, signal) {
   const place = `${state.space} ${state.day}`;
   if (talkedIn !== place) turns = [];
   talkedIn = place;
-  const { q = "", limit = "8", tokens = "1000", kind = "" } = route.parameters;
+  const { q = "", tokens = "1000", kind = "" } = route.parameters;
   const talk = h("ol", { class: "talk", "aria-live": "polite" }, turns.map(({ element }) => element));
   const field = h("textarea", { rows: 1, id: "message", "aria-label": "Message", placeholder: "Type as a user would: “Where does my sister live now?”", value: turns.length ? "" : q });
   const keep = h("input", { type: "checkbox", name: "store", disabled: state.day !== null });
@@ -26,8 +26,7 @@ export async function renderTry(main, route, signal) {
     h("div", { class: "talk-row" },
       h("label", { class: "keep" }, keep, " Store what I type"),
       h("details", { class: "talk-settings" }, h("summary", {}, "Settings"), h("div", { class: "filter-bar" },
-      option("limit", "Quote at most", limit, ["3", "8", "20"].map((each) => [each, `${each} memories`])),
-      option("tokens", "Tokens at most", tokens, [["250", "250"], ["1000", "1,000"], ["4000", "4,000"]]),
+      option("tokens", "Quote at most", tokens, [["250", "250 tokens"], ["1000", "1,000 tokens"], ["4000", "4,000 tokens"]]),
       option("kind", "Only", kind, [["", "all kinds"], ["semantic", "facts"], ["episode", "events"], ["viewpoint", "viewpoints"], ["procedure", "procedures"]]))),
       h("span", { class: "talk-buttons" },
         h("button", { type: "button", class: "quiet", on: { click: () => clear(talk) } }, "New conversation"), h("button", { class: "primary" }, "Send"))));
@@ -37,7 +36,7 @@ export async function renderTry(main, route, signal) {
     if (!message) return field.focus();
     const given = Object.fromEntries(new FormData(form));
     field.value = "";
-    await say(talk, message, { limit: Number(given.limit), max_tokens: Number(given.tokens), ...(given.kind && { kinds: [given.kind] }), store: keep.checked }, signal);
+    await say(talk, message, { max_tokens: Number(given.tokens), ...(given.kind && { kinds: [given.kind] }), store: keep.checked }, signal);
     return undefined;
   };
   form.addEventListener("submit", send);

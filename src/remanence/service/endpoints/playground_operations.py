@@ -11,6 +11,7 @@ from remanence.service.endpoints.memory_operations import TurnRequest
 from remanence.service.operation import operation
 from remanence.service.requests import ListOf, Names
 from remanence.space import playground
+from remanence.space.for_prompt import MAX_TOKENS
 from remanence.space.playground import Exchange, exchange
 from remanence.space.view import View
 
@@ -23,16 +24,14 @@ def send_message(
     store: bool = False,
     answer: bool = True,
     conversation: str | None = None,
-    limit: Annotated[int, Field(ge=1, le=100)] = 8,
-    max_tokens: Annotated[int, Field(ge=0, le=100_000)] | None = 1_000,
+    max_tokens: Annotated[int, Field(ge=0, le=100_000)] | None = MAX_TOKENS,
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None,
     kinds: Names | None = None,
     tags: Names | None = None,
 ) -> Exchange:
     """Recall for a message as an agent would, answer it if the space has a language model, and store it if asked."""
     said: list[dict[str, Any]] = [{"role": turn.role or "user", "content": turn.content} for turn in turns or ()]
-    options: dict[str, Any] = {"limit": limit, "max_tokens": max_tokens, "min_score": min_score}
-    options |= {"kinds": kinds, "tags": tags}
+    options: dict[str, Any] = {"max_tokens": max_tokens, "min_score": min_score, "kinds": kinds, "tags": tags}
     return exchange(view, message, turns=said, store=store, answer=answer, conversation=conversation, **options)
 
 
