@@ -12,7 +12,6 @@ from remanence import Hit, InvalidInput, Memory, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget
 from remanence.models.message_words import need_of_memory
 from remanence.models.readers import READER_VARIABLE
-from remanence.space.for_prompt import distinct_hits
 from remanence.testing import FakeClock, ScriptedModel
 from remanence.testing.fakes import facts_reply
 from remanence.text.repetition import drop_repeated

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remanence.schema import EPOCH
+from remanence.text.lexicon.word_lists import compile_pattern
 from remanence.text.temporal import find_stated_times
 from remanence.text.text import split_sentences, tokens
 
@@ -46,6 +47,7 @@ _QUOTATION = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|\.{2,}|[?!,;:.]")
 _NAME = re.compile(r"[a-z,] [A-Z][a-z]+")
+_GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 
 
 @lru_cache(_CACHED_MESSAGES)
@@ -105,7 +107,16 @@ def telling_part(turn: str) -> str:
     telling = [sentence for sentence in sentences if _tells(sentence)]
     if len(telling) == len(sentences):
         return turn
-    return " ".join(sentence for sentence in telling if _says_more_than_a_time(sentence))
+    return " ".join(s for s in telling if _says_more_than_a_time(s) and not only_greets(s))
+
+
+def only_greets(text: str) -> bool:
+    """Whether a text only greets, thanks or agrees.
+
+    >>> only_greets("Great, thanks a lot!"), only_greets("Thanks, I live in Graz.")
+    (True, False)
+    """
+    return _GREETING.fullmatch(text) is not None
 
 
 def _tells(sentence: str) -> bool:

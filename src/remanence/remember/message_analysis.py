@@ -10,7 +10,13 @@ import re
 from dataclasses import dataclass
 
 from remanence.index.engine import inputs
-from remanence.models.message_words import evidence_words, need_of_memory, tells_probability, without_quotations
+from remanence.models.message_words import (
+    evidence_words,
+    need_of_memory,
+    only_greets,
+    tells_probability,
+    without_quotations,
+)
 from remanence.models.turn_classes import classify_turn
 from remanence.schema import EPOCH, SELF, MemoryKind
 from remanence.text.lexicon.word_lists import compile_pattern
@@ -22,7 +28,6 @@ _MAX_LENGTH = 4_000
 _EARLIER_CONVERSATION = compile_pattern("message_earlier_conversation", re.IGNORECASE)
 _GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
 _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
-_GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 _PUBLIC_KINDS = frozenset({"place", "product", "code", "url"})
 """The kinds of names that a question of general knowledge often has."""
 _MIN_TELLING = 0.5
@@ -121,15 +126,6 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     query = _without_introduction(head)
     recall, confidence, reason = _recall_verdict(head, query)
     return RecallAnalysis(recall, query, names, confidence, reason)
-
-
-def only_greets(text: str) -> bool:
-    """Whether a message only greets, thanks or agrees.
-
-    >>> only_greets("Great, thanks a lot!"), only_greets("Thanks, I live in Graz.")
-    (True, False)
-    """
-    return _GREETING.fullmatch(text) is not None
 
 
 def _recall_verdict(head: str, query: str) -> tuple[bool, float, str]:

@@ -19,14 +19,14 @@ from remanence.errors import InvalidInput
 from remanence.index.engine.inputs import check_query
 from remanence.index.engine.policy import LEVELS
 from remanence.index.passages import told_text
-from remanence.models.message_words import tells_probability
+from remanence.models.message_words import only_greets, tells_probability
 from remanence.recall.options import RecentOptions
 from remanence.recall.question import CONTEXT_TURNS
 from remanence.schema import ASSISTANT, MAX_LIMIT, SELF, Hit, Memory, Moment
-from remanence.space.prompt_need import answers_question, is_greeting, share_of_budget
+from remanence.space.prompt_need import answers_question, share_of_budget
 from remanence.space.prompt_overview import recall_overview
 from remanence.text.framing import TokenCounter, build_block, found_but_too_long, without_signals
-from remanence.text.repetition import FILLER, content_words, drop_derived
+from remanence.text.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.text.temporal import parse_moment
 from remanence.text.text import normalize_text
 
@@ -54,6 +54,8 @@ _MIN_LINE_TOKENS = 12
 _SPARE_HITS = 6
 """Hits that are recalled besides those wanted, as some are repetitions."""
 _NO_NEED = "nothing in it asks for something personal"
+_REPEATED = "another line says the same"
+_NO_ROOM = "it does not fit into the token budget"
 
 
 class SupportsRecall(Protocol):
@@ -182,7 +184,7 @@ def for_prompt(
     block = build_block(wanted, question=asked, max_tokens=max_tokens, count_tokens=count_tokens, today=at)
     if block.text:
         return PromptMemories(block.text, block.hits, position, question=asked, now=at)
-    if not asked or (is_greeting(asked) and not answers_question(before)):
+    if not asked or (only_greets(asked) and not answers_question(before)):
         return PromptMemories(skip_reason="it is blank or only a greeting")
     in_prompt = [asked, *(turn["content"] for turn in before)]
     found = fill_block(
@@ -262,7 +264,7 @@ def fill_block(
         room = None if max_tokens is None else max(1, int(share * max_tokens))
         left_out = dict(_unwanted(recall, question, keep, options.get("exclude_texts") or ()))
         left_out |= _doubtful(view, recall, question, options)
-        hits = [hit for place, hit in enumerate(recall) if place not in left_out]
+        hits = drop_repeated(hit for place, hit in enumerate(recall) if place not in left_out)
         block = build_block(
             hits,
             question=question,
@@ -279,9 +281,9 @@ def fill_block(
     reason = found_but_too_long(len(hits), room or 0) if hits and not block.text else ""
     if reason:
         log.warning("nothing is quoted in the prompt: %s", reason)
-    quoted = {id(hit) for hit in block.hits}  # versions of one memory have one id
+    quoted, distinct = {id(hit) for hit in block.hits}, {id(hit) for hit in hits}  # versions of a memory have one id
     others = tuple(
-        LeftOut(hit, left_out.get(place, "another line says the same, or it does not fit into the token budget"))
+        LeftOut(hit, left_out.get(place, _NO_ROOM if id(hit) in distinct else _REPEATED))
         for place, hit in enumerate(recall)
         if id(hit) not in quoted
     )
@@ -305,7 +307,7 @@ def _unwanted(recall: Recall, question: str, keep: Keep, in_prompt: Sequence[str
         elif _only_greets(hit):
             yield place, "it only greets, thanks or agrees"
         elif _is_by_assistant(memory) and _adds_nothing(memory, asked, told):
-            yield place, "another line says the same"
+            yield place, _REPEATED
 
 
 def _doubtful(view: SupportsRecall, recall: Recall, question: str, options: Mapping[str, Any]) -> dict[int, str]:
@@ -435,7 +437,7 @@ def _asks_the_same(memory: Memory, asked: frozenset[str]) -> bool:
 
 def _only_greets(hit: Hit) -> bool:
     """Whether a turn tells nothing: "Yes." after a question is an answer."""
-    return hit.memory.turn is not None and not hit.context.endswith("?") and is_greeting(hit.memory.text)
+    return hit.memory.turn is not None and not hit.context.endswith("?") and only_greets(hit.memory.text)
 
 
 def _passes(memory: Memory, kinds: str | Sequence[str] | None, tags: str | Sequence[str] | None) -> bool:

@@ -68,13 +68,6 @@ def share_of_budget(message: str, turns: Sequence[Mapping[str, str]], recall: Re
     return min(1.0, probability / _FULL_NEED) if probability >= _MIN_NEED else 0.0
 
 
-def is_greeting(message: str) -> bool:
-    """Whether a message only greets, thanks or agrees."""
-    from remanence.remember.message_analysis import only_greets  # here, as it loads the engine
-
-    return only_greets(message)
-
-
 def answers_question(turns: Sequence[Mapping[str, str]]) -> bool:
     """Whether a message after these turns answers a question of the assistant, as "Yes" does."""
     return bool(turns) and turns[-1].get("role") == ASSISTANT and turns[-1]["content"].rstrip().endswith("?")
