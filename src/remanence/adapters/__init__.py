@@ -29,7 +29,7 @@ from remanence.adapters.chat_sessions import (
     warn_of_long_texts,
 )
 from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, recall_tool_options
-from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
+from remanence.adapters.stored_documents import StoredDocument, check_ids, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability, true_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
@@ -80,6 +80,7 @@ __all__ = [
     "StoredDocument",
     "TokenCounter",
     "check_filters",
+    "check_ids",
     "check_keep",
     "check_kinds",
     "check_max_tokens",
