@@ -149,7 +149,8 @@ def open(
     with close_on_error(engine):
         replace_former_default(engine)
     thread = Worker(engine) if worker else None
-    engine.notify_worker = None if thread is None else thread.notify
+    if thread is not None:
+        engine.notify_worker, engine.notify_reader = thread.notify, thread.notify_reader
     return Space(engine, name, worker=thread, root=True)
 
 

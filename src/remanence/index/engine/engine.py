@@ -102,9 +102,9 @@ class Engine:
         self._stores_lock = threading.Lock()
         self._closed = False
         self.notify_worker: Callable[[str], None] | None = None
-        """Called with the name of a space that is opened with unfinished jobs, or has news for its profile."""
-        self.profiled_spaces: set[str] = set()
-        """The spaces whose profile was asked for."""
+        """Called with the name of a space that is opened with unfinished jobs."""
+        self.notify_reader: Callable[[str], None] | None = None
+        """Called with the name of a space that may have memories which the reader has not read for its profile."""
         self.erasure_cleaner = ErasureCleaner(self)
         self.background_embedder = BackgroundEmbedder(self)
         self.ledger_embedder.check()
@@ -224,6 +224,11 @@ class Engine:
         if self.notify_worker is not None and index.journal.unfinished_jobs():
             self.notify_worker(index.space)
 
+    def report_news(self, space: str) -> None:
+        """Notify the thread that reads for profiles, if there is one."""
+        if self.notify_reader is not None and self.reader is not None:
+            self.notify_reader(space)
+
     def close(self) -> None:
         if self.was_forked:  # locks, files and threads belong to the process that forked this one
             self.ledger.close()
@@ -284,6 +289,7 @@ class Engine:
         else:
             index = self.build_index(space, lambda _: _open_store(stores, space, dimension), file)
         self.report_unfinished_jobs(index)
+        self.report_news(space)
         return index
 
     def _vector_stores(self) -> VectorStores:
