@@ -32,7 +32,7 @@ from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, rec
 from remanence.adapters.stored_documents import StoredDocument, check_ids, document_row, find_documents, stored_document
 from remanence.adapters.told import told_probability, true_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
-from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
+from remanence.index.engine.in_thread import ClosedAtEnd, cancel_with, in_thread
 from remanence.recall.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
 from remanence.space.for_prompt import (
@@ -79,6 +79,7 @@ __all__ = [
     "PromptMemories",
     "StoredDocument",
     "TokenCounter",
+    "cancel_with",
     "check_filters",
     "check_ids",
     "check_keep",

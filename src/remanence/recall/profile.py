@@ -16,14 +16,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from remanence.errors import Closed, RemanenceError
 from remanence.index.engine.engine import Engine
+from remanence.index.engine.in_thread import QuietThread
 from remanence.index.index import Index
+from remanence.index.index_file import space_hash
 from remanence.index.memory_cache import retry_if_erased
 from remanence.index.numbers import Position
 from remanence.models.embedders import sentence_embedder
@@ -302,9 +305,30 @@ def told_with_readings(
         return told, _readings(kept, reader, told, progress) if told else ()
 
 
-def read_ahead(engine: Engine, space: str, go_on: Callable[[], bool]) -> bool:
-    """Read what is new in a space while nobody waits, so that a profile need not. Returns whether all is read; False if
-    `go_on` ended it, or something was written meanwhile."""
+def read_when_quiet(engine: Engine) -> None:
+    """Read what is new in each space while nobody waits, in a thread, so that no profile has to."""
+    if engine.reader is not None and engine.when_quiet is None:
+        engine.when_quiet = QuietThread("remanence-reader", partial(_read_ahead, engine))
+
+
+def _read_ahead(engine: Engine, space: str, go_on: Callable[[], bool]) -> bool:
+    """Read what is new in a space. Returns whether all is read, or another process does it."""
+    lock = f"read-{space_hash(space)}"
+    try:
+        with engine.locks.acquire(lock) as locked:
+            if not locked:
+                return True
+            is_read = _read_pairs(engine, space, go_on)
+            engine.locks.delete(lock)
+            return is_read
+    except Closed:
+        raise
+    except (OSError, RemanenceError) as error:  # whoever asks for the profile is told
+        log.info("what is new in space %r was not read for its profile: %s", space, error)
+        return True
+
+
+def _read_pairs(engine: Engine, space: str, go_on: Callable[[], bool]) -> bool:
     with engine.open_index(space) as index:
         kept, position = _kept_for(index), index.catalog.position
         with kept.lock:

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from remanence.errors import Closed, JobFailed, NotFound, RemanenceError
+from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Spent, Worked
 from remanence.index.engine.identity import new_id
 from remanence.index.engine.in_thread import PeriodicThread, in_thread
 from remanence.index.index import Index
-from remanence.index.index_file import space_hash
 from remanence.index.journal import JobState, JobStatus
 from remanence.ledger.codec import kinds_of
 from remanence.ports import FactExtractor
-from remanence.recall.profile import read_ahead
 from remanence.remember import remember
 from remanence.remember.append import append
 from remanence.remember.prepare import PreparedVersion
@@ -45,8 +43,6 @@ _FIRST_DELAY = timedelta(seconds=2)
 """The time until the second try; each later one is four times as long."""
 _RETRY_SECONDS = 1.0
 """Seconds that a worker waits after an error."""
-_QUIET_SECONDS = 2.0
-"""Seconds without news after which a space is read: reading is not to slow down who writes."""
 _POLL_SECONDS = 0.05
 """Seconds between two looks at a job that is waited for."""
 _ENDED = "the try was ended"
@@ -317,18 +313,13 @@ class _AlreadyFinished(Exception):
 
 
 class Worker:
-    """A thread that does the jobs of some spaces when they are due, and one that reads what is new for profiles once a
-    space is quiet."""
+    """A thread that does the jobs of some spaces when they are due."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._spaces: dict[str, None] = {}
         self._thread = PeriodicThread(
             "remanence-worker", self._run_due_jobs, problem="the jobs could not be read", retry_seconds=_RETRY_SECONDS
-        )
-        self._news: dict[str, float] = {}  # when each space that is not read had news last
-        self._reading = PeriodicThread(
-            "remanence-reader", self._read_news, problem="what is new was not read", retry_seconds=_RETRY_SECONDS
         )
 
     def notify(self, space: str) -> None:
@@ -339,45 +330,7 @@ class Worker:
 
     def stop(self, wait: float = 5.0) -> None:
         """Start no more jobs, and wait at most `wait` seconds for the current one."""
-        self._reading.stop(wait)
         self._thread.stop(wait)
-
-    def notify_reader(self, space: str) -> None:
-        """Read what is new in this space once it is quiet."""
-        is_idle = not self._news
-        self._news[space] = time.monotonic()
-        self._reading.start(first_pause=_QUIET_SECONDS)
-        if is_idle:
-            self._reading.notify()
-
-    def _read_news(self) -> float | None:
-        """Read in the spaces that are quiet. Returns the seconds until the next one is; None if all is read."""
-        for space, since in list(self._news.items()):
-            if time.monotonic() >= since + _QUIET_SECONDS and self._read(space, since):
-                last = self._news.pop(space)
-                if last != since:  # there were news meanwhile
-                    self._news[space] = last
-        if not self._news:
-            return None
-        return max(_POLL_SECONDS, min(self._news.values()) + _QUIET_SECONDS - time.monotonic())
-
-    def _read(self, space: str, since: float) -> bool:
-        """Read what is new in a space until there are news. Returns whether all is read, or another process does it."""
-        lock = f"read-{space_hash(space)}"
-        try:
-            with self._engine.locks.acquire(lock) as locked:
-                if not locked:
-                    return True
-                is_read = read_ahead(
-                    self._engine, space, lambda: self._reading.running and self._news.get(space) == since
-                )
-                self._engine.locks.delete(lock)
-                return is_read
-        except Closed:
-            raise
-        except (OSError, RemanenceError) as error:  # whoever asks for the profile is told
-            log.info("what is new in space %r was not read for its profile: %s", space, error)
-            return True
 
     def _run_due_jobs(self) -> float | None:
         """Do the jobs that are due. Returns the seconds until the next one; None if there is none."""

@@ -27,6 +27,7 @@ from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.readers import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.ports import Ledger, LockingLedger, Signal, VectorStores
+from remanence.recall.profile import read_when_quiet
 from remanence.remember.jobs import Worker
 from remanence.space.space import Space
 from remanence.transfer.export_file import TransferReport
@@ -149,8 +150,9 @@ def open(
     with close_on_error(engine):
         replace_former_default(engine)
     thread = Worker(engine) if worker else None
-    if thread is not None:
-        engine.notify_worker, engine.notify_reader = thread.notify, thread.notify_reader
+    engine.notify_worker = None if thread is None else thread.notify
+    if worker:
+        read_when_quiet(engine)
     return Space(engine, name, worker=thread, root=True)
 
 

@@ -17,6 +17,7 @@ from remanence.events import Event
 from remanence.index import SIGNALS
 from remanence.index.engine.embedding import BackgroundEmbedder, LedgerEmbedder
 from remanence.index.engine.erasure_cleanup import ErasureCleaner
+from remanence.index.engine.in_thread import QuietThread, check_cancelled
 from remanence.index.engine.inputs import as_utc
 from remanence.index.engine.open_indexes import OpenIndexes
 from remanence.index.engine.policy import NO_RULES, TrustRules
@@ -103,8 +104,8 @@ class Engine:
         self._closed = False
         self.notify_worker: Callable[[str], None] | None = None
         """Called with the name of a space that is opened with unfinished jobs."""
-        self.notify_reader: Callable[[str], None] | None = None
-        """Called with the name of a space that may have memories which the reader has not read for its profile."""
+        self.when_quiet: QuietThread | None = None
+        """Told of spaces that may have memories which the reader has not read for a profile."""
         self.erasure_cleaner = ErasureCleaner(self)
         self.background_embedder = BackgroundEmbedder(self)
         self.ledger_embedder.check()
@@ -140,6 +141,7 @@ class Engine:
     def open_index(self, space: str, *, catch_up: bool = True) -> Iterator[Index]:
         """The index of a space, kept open while in use. It is brought up to date with the ledger, unless `catch_up` is
         false: a writer does that in its transaction."""
+        check_cancelled()
         with self.indexes.use(space) as (index, is_new):
             if catch_up and not is_new:
                 index.catch_up()
@@ -225,14 +227,16 @@ class Engine:
             self.notify_worker(index.space)
 
     def report_news(self, space: str) -> None:
-        """Notify the thread that reads for profiles, if there is one."""
-        if self.notify_reader is not None and self.reader is not None:
-            self.notify_reader(space)
+        """Notify the thread that reads when a space is quiet, if there is one."""
+        if self.when_quiet is not None:
+            self.when_quiet.notify(space)
 
     def close(self) -> None:
         if self.was_forked:  # locks, files and threads belong to the process that forked this one
             self.ledger.close()
             return
+        if self.when_quiet is not None:
+            self.when_quiet.stop()
         self.erasure_cleaner.stop()
         self.background_embedder.stop()
         with self._stores_lock:

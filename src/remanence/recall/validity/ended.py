@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from remanence.index.engine.in_thread import check_cancelled
 from remanence.recall.log_odds import log_odds
 from remanence.recall.reader_lines import as_reader_line, check_reading
 from remanence.recall.told import Key, Told
@@ -163,6 +164,7 @@ class PairReader:
         nearest = self._nearest.of(told)
         first, before = 0, len(self._pairs)
         for place in reversed(range(len(told))):
+            check_cancelled()
             if most is not None and len(self._pairs) - before >= most:
                 first = place
                 break
