@@ -197,7 +197,8 @@ class SqlLedger(ABC):
         values = tuple(kinds or ())
         statement = tables.read_kinds(len(values)) if values else tables.READ_SPACE
 
-        is_erased = self._erased_later(space, after)  # first: what is erased after this is still in order below
+        # Who reads on from a position knows what was erased up to there.
+        is_erased = None if after else self._erased(space)
 
         def read_from(rows: list[Any]) -> Iterator[Entry]:
             while rows:
@@ -209,13 +210,13 @@ class SqlLedger(ABC):
 
         return read_from(self._rows(statement, (space, after, *values)))
 
-    def _erased_later(self, space: str, after: int) -> Callable[[Entry], bool] | None:
-        """Tells of an entry whether a later one records its erasure; None if nothing was erased after a position. Its
-        text may have been put back since, from an older copy of the ledger: `verify` reports that."""
-        if self.last_erasure() <= after:
+    def _erased(self, space: str) -> Callable[[Entry], bool] | None:
+        """Tells of an entry whether a later one records its erasure; None if nothing was erased. Its text may have been
+        put back since, from an older copy of the ledger: `verify` reports that."""
+        if not self.last_erasure():
             return None
         positions, emptied = set[int](), 0
-        rows = self._rows(tables.read_kinds(len(chain.EXPLAINS)), (space, after, *chain.EXPLAINS))
+        rows = self._rows(tables.read_kinds(len(chain.EXPLAINS)), (space, 0, *chain.EXPLAINS))
         while rows:
             for entry in map(self._decode, rows):
                 if isinstance(entry.event, Emptied):
