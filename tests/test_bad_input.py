@@ -875,7 +875,7 @@ def test_a_disk_without_a_free_block_is_named(home: Path, reopen: Reopen, monkey
     """SQLite only says that it cannot read or write."""
     reopen().close()
 
-    def no_room(path: Path) -> sqlite3.Connection:
+    def no_room(path: Path, **_: object) -> sqlite3.Connection:
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr("remanence.ledger.sqlite_backend.sqlite.connect", no_room)

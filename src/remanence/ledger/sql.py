@@ -222,7 +222,7 @@ class SqlLedger(ABC):
                 if isinstance(entry.event, Emptied):
                     emptied = entry.position
                 elif isinstance(entry.event, Erased):
-                    positions.update(entry.event.positions)
+                    positions.update(position for position in entry.event.positions if position < entry.position)
             rows = self._rows(tables.read_kinds(len(chain.EXPLAINS)), (space, rows[-1][0], *chain.EXPLAINS))
 
         def is_erased(entry: Entry) -> bool:
