@@ -273,6 +273,17 @@ TABLES: dict[str, Table | Text] = {
         decimals=2,
         by_column=True,
     ),
+    "durability": Table(
+        "milliseconds for each memory",
+        "durability",
+        {"add, ms": "`add`", "bulk add, ms each": "`add_many`"},
+        [
+            Column("waits for the disk (default)", "writes", ("durable",)),
+            Column("`durable=False`", "writes", ("not durable",)),
+        ],
+        decimals=2,
+        by_column=True,
+    ),
     "scale": Text("scale.md"),
     "many_spaces": Table(
         "CPU milliseconds",

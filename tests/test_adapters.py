@@ -143,3 +143,20 @@ def test_a_retriever_gives_a_text_and_its_facts_once() -> None:
         assert len(space.recall("Am I allergic to peanuts?", limit=20)) == 3
         with pytest.raises(remanence.InvalidInput, match="limit='x'"):
             recall_distinct(space, "peanuts", limit="x")  # type: ignore[arg-type]
+
+
+def test_no_method_takes_keywords_that_it_does_not_use() -> None:
+    """`delete(where=...)` that ignores its filter deletes everything."""
+    ignored = [
+        f"{path.name}:{function.lineno} {function.name}(**{function.args.kwarg.arg})"
+        for folder in ("integrations", "src/remanence/compat", "src/remanence/space")
+        for path in sorted((Path(__file__).parent.parent / folder).rglob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and function.args.kwarg is not None
+        and not isinstance(function.body[-1], ast.Raise)  # it refuses them, or is only declared
+        and ast.unparse(function.body[-1]) != "..."
+        and (function.name, function.args.kwarg.arg) != ("extract", "context")  # a Protocol with more arguments
+        and not any(isinstance(node, ast.Name) and node.id == function.args.kwarg.arg for node in ast.walk(function))
+    ]
+    assert ignored == []

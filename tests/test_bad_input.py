@@ -313,6 +313,15 @@ def test_questions_that_are_no_text(lived_in: Space, query: Any, shown: str) -> 
     refused(lambda space: space.recall(query), lived_in, shown)
 
 
+def test_a_question_that_is_too_long(lived_in: Space) -> None:
+    """It would be read while somebody waits. A message that is a document is searched for by its beginning."""
+    long = "Where does Alice live? " + "x" * 10_000
+    refused(lambda space: space.recall(long), lived_in, "10,023 characters", "At most 10,000", "for_prompt()")
+    refused(lambda space: remanence.union(space).recall(long), lived_in, "10,023 characters")
+    assert lived_in.recall(long[:10_000])[0].memory.text == lived_in.for_prompt(long).hits[0].memory.text
+    assert lived_in.recall("And where?", context=["x" * 2_000_000, "Alice moved."])
+
+
 @pytest.mark.parametrize("query", ["", "  ", "\x00", "\ud800"])
 def test_a_question_of_nothing_is_refused(lived_in: Space, query: str) -> None:
     """The error names `recent`, which needs no question. A union says the same."""
@@ -321,7 +330,7 @@ def test_a_question_of_nothing_is_refused(lived_in: Space, query: str) -> None:
     refused(lambda space: remanence.union(space).recall(query), lived_in, "is blank", "recent()")
 
 
-@pytest.mark.parametrize("query", ["the of and to", "?!…—", "🦊🦊", "a" * 100_000])
+@pytest.mark.parametrize("query", ["the of and to", "?!…—", "🦊🦊", "a" * 10_000])
 def test_questions_that_say_little_find_little(lived_in: Space, query: str) -> None:
     """No error; and what was silent says why."""
     found = lived_in.recall(query)
@@ -866,7 +875,7 @@ def test_a_disk_without_a_free_block_is_named(home: Path, reopen: Reopen, monkey
     """SQLite only says that it cannot read or write."""
     reopen().close()
 
-    def no_room(path: Path) -> sqlite3.Connection:
+    def no_room(path: Path, **_: object) -> sqlite3.Connection:
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr("remanence.ledger.sqlite_backend.sqlite.connect", no_room)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ import pytest
 import remanence
 from file_contents import contents
 from model_replies import USER_FACTS, FactsByQuotation
-from remanence import InvalidInput, Memory, NotFound, Space
+from remanence import Encryption, InvalidInput, Memory, NotFound, Policy, Space
+from remanence.errors import LedgerTampered
 from remanence.index.index import Index
 from remanence.ports import ExtractionResult, Utterance
 from remanence.testing import HashingEmbedder
@@ -664,3 +666,41 @@ def test_forgetting_a_fact_with_its_text_keeps_the_other_facts(facts_space: Spac
     assert allergy.id in certificate.memories
     assert facts_space.admin.check() == {}
     assert facts_space.count() == 0
+
+
+@pytest.mark.parametrize(
+    "policy", [None, Policy(encryption=Encryption(Encryption.new_key()))], ids=["plain", "encrypted"]
+)
+@pytest.mark.parametrize("erases_space", [False, True], ids=["a memory", "the space"])
+def test_an_erased_text_that_was_put_back_is_reported_and_not_shown(
+    home: Path, tmp_path: Path, policy: Policy | None, erases_space: bool
+) -> None:
+    """From an older copy of the ledger. Every read goes on without it."""
+    with open_folder(home, policy=policy) as space:
+        secret = space.add(SECRET)
+    shutil.copytree(home, tmp_path / "older")
+    with open_folder(home, policy=policy) as space:
+        space.erase_space() if erases_space else space.erase(secret)
+        space.add("The bridge is closed.")
+    with (
+        closing(sqlite3.connect(tmp_path / "older" / "ledger.db")) as older,
+        closing(sqlite3.connect(home / "ledger.db", isolation_level=None)) as ledger,
+    ):
+        columns = older.execute("SELECT body, salt, content FROM entry WHERE position = 1").fetchone()
+        ledger.execute("DROP TRIGGER entry_is_written_once")
+        ledger.execute("UPDATE entry SET body = ?, salt = ?, content = ? WHERE position = 1", columns)
+
+    with open_folder(home, policy=policy) as space:
+        with pytest.raises(LedgerTampered, match="entry 1 is not what was written: its text is there again"):
+            space.verify()
+        space.add("The harbour is open.")
+        for read in (lambda: None, space.rebuild, space.admin.compact):
+            read()
+            assert {memory.text for memory in space.memories()} == {"The bridge is closed.", "The harbour is open."}
+            assert space.get(secret) is None
+            assert all(hit.memory.text != SECRET for hit in space.recall("the emerald ledger of Quetzalcoatl"))
+            assert all(change.memory is None or change.memory.text != SECRET for change in space.audit.changes())
+        assert space.as_of(secret.recorded_at).count() == 0
+        space.admin.export(tmp_path / "export.jsonl")
+        assert space.admin.check() == {}
+    assert SECRET not in (tmp_path / "export.jsonl").read_text()

@@ -280,13 +280,47 @@ class TestManyWriters:
         """The other one gets an error and can try again."""
         slow, quick = PostgresLedger(database), PostgresLedger(f"{database}&options=-c%20lock_timeout%3D100ms")
         with slow.transaction() as transaction:
-            with pytest.raises(errors.LedgerUnavailable, match="another process has been writing"):
+            with pytest.raises(
+                errors.LedgerUnavailable, match="another process has been writing for longer than lock_timeout"
+            ):
                 append_events(quick, remembered_event("b"))
             transaction.append("home", [remembered_event("a")], at=remanence.testing.FakeClock("2026-05-04")())
         append_events(quick, remembered_event("b"))
         assert texts(slow) == ["a", "b"]
         slow.close()
         quick.close()
+
+    def test_writers_wait_for_each_other_whatever_the_isolation_level(self, database: str) -> None:
+        """Where it is serializable by default, a writer would not see what was written while it waited."""
+        url = f"{database}&options=-c%20default_transaction_isolation%3Dserializable"
+        writers, each = 4, 15
+        spaces = [opened(url, reader=None) for _ in range(writers)]
+        with ThreadPoolExecutor(writers) as pool:
+            for _ in range(each):
+                list(pool.map(lambda space: space.add(f"note {uuid4()}"), spaces))
+        assert spaces[0].count() == writers * each
+        assert spaces[0].verify().entries >= writers * each
+        for space in spaces:
+            space.close()
+
+    def test_a_writer_goes_on_after_the_server_has_refused(self, database: str) -> None:
+        """Also where it says so while the driver still sends, and has statements that it takes to be prepared."""
+        rows = [{"text": f"row {number}"} for number in range(400)]
+        with opened(database, reader=None) as space:
+            query(
+                database,
+                """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = 'serialization_failure'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON entry FOR EACH ROW EXECUTE FUNCTION refuse()""",
+            )
+            for _ in range(3):
+                with pytest.raises(errors.LedgerUnavailable, match="not now"):
+                    space.add_many(rows)
+            query(database, "DROP TRIGGER refuse ON entry")
+            for number in range(8):
+                space.add(f"after {number}")
+            space.add_many(rows)
+            assert space.count() == 408
 
 
 class TestExchanges:

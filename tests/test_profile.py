@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -62,6 +63,11 @@ class ScriptedReader:
 
 def opened(clock: FakeClock, **options: Any) -> Space:
     return remanence.open(None, **{"embedder": HashingEmbedder(), "clock": clock, "worker": False, **options})
+
+
+def readings_of(home: Path) -> list[Path]:
+    """The files with what a reader said."""
+    return list(home.glob("index/*/*.readings"))
 
 
 def texts_of(space: remanence.View, **options: Any) -> list[str]:
@@ -408,6 +414,8 @@ def test_a_profile_that_was_kept_up_is_that_made_from_scratch(seed: int, home: P
                 space.add(chance.choice(texts), key=memory.key or "note", now=told)
             stepwise = space.profile(max_tokens=chance.choice([60, 600]))
             stepwise = space.profile()
+    for file in readings_of(home):
+        file.unlink()
     with remanence.open(home, **options) as space:
         assert space.profile().statements == stepwise.statements
 
@@ -458,12 +466,72 @@ def test_the_same_ledger_gives_the_same_profile(home: Path, clock: FakeClock) ->
             space.add(text)
             clock.advance(days=9)
             stepwise = space.profile()
+    for file in readings_of(home):
+        file.unlink()
     clock.advance(days=400)
     with remanence.open(home, **options | {"reader": SmallReader()}) as space:
         at_once = space.profile()
 
     assert at_once.statements == stepwise.statements
     assert at_once.position == stepwise.position
+
+
+def test_what_is_new_is_read_before_a_profile_is_asked_for(home: Path, clock: FakeClock) -> None:
+    """Once the space is quiet. What was read is in a file, so that the next process reads nothing again."""
+    reader, again = ScriptedReader("Leeds"), ScriptedReader("Leeds")
+    options: dict[str, Any] = {"embedder": HashingEmbedder(), "clock": clock}
+    with remanence.open(home, reader=reader, **options) as space:
+        for text in (*LAKES[:6], "We live in Leeds.", "We moved to Hull, we live there now."):
+            space.add(text)
+            clock.advance(days=1)
+        deadline = time.monotonic() + 60
+        while not readings_of(home) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        read = len(reader.calls)
+        profile = space.profile()
+        assert read == len(reader.calls) > len(LAKES[:6])
+    with remanence.open(home, reader=again, **options) as space:
+        assert space.profile().statements == profile.statements
+        assert again.calls == []
+        space.add("Nuts are stored in the cellar.")
+        space.profile()
+        assert len(again.calls) == 2
+
+
+def test_a_command_that_asks_for_a_profile_keeps_what_was_read(home: Path, clock: FakeClock) -> None:
+    """Without the threads of a long-lived process. A damaged file is made again."""
+    options: dict[str, Any] = {"embedder": HashingEmbedder(), "clock": clock, "worker": False}
+
+    def profile_and_calls() -> tuple[Any, int]:
+        reader = ScriptedReader()
+        with remanence.open(home, reader=reader, **options) as space:
+            return space.profile().statements, len(reader.calls)
+
+    with remanence.open(home, reader=None, **options) as space:
+        for text in LAKES[:6]:
+            space.add(text)
+            clock.advance(days=1)
+    first, calls = profile_and_calls()
+    assert calls > 0
+    assert profile_and_calls() == (first, 0)
+    [file] = readings_of(home)
+    file.write_bytes(file.read_bytes()[:-9])
+    assert profile_and_calls() == (first, calls)
+    assert profile_and_calls() == (first, 0)
+
+
+def test_what_was_read_is_deleted_with_an_erasure(home: Path, clock: FakeClock) -> None:
+    """The file knows the erased memory only by a hash, and goes all the same."""
+    with remanence.open(home, embedder=HashingEmbedder(), clock=clock, reader=ScriptedReader(), worker=False) as space:
+        for text in LAKES[:4]:
+            secret = space.add(text)
+            clock.advance(days=1)
+        space.profile()
+        assert readings_of(home)
+        space.erase(secret)
+        assert not readings_of(home)
+        space.profile()
+        assert readings_of(home)
 
 
 def test_progress_is_called_with_the_memories(clock: FakeClock) -> None:

@@ -28,7 +28,7 @@ _SOURCE = "agent"
 # The docstrings and descriptions of these four classes are what the model reads.
 
 
-class Remember(BaseModel):
+class Remember(BaseModel, extra="forbid"):
     """Store something for later conversations: a fact, a preference, a decision. One thing at a time, in a
     sentence that can be understood on its own, with names in place of "he" or "there"."""
 
@@ -41,7 +41,7 @@ class Remember(BaseModel):
         return f"Remembered as {space.add(self.text, source=_SOURCE).id}."
 
 
-class Recall(BaseModel):
+class Recall(BaseModel, extra="forbid"):
     """Look up what is known from earlier conversations. Returns quoted memories, oldest first, with their ids,
     dates and sources."""
 
@@ -54,7 +54,7 @@ class Recall(BaseModel):
         return found.text_or_reason, found.quoted.to_dicts()
 
 
-class Forget(BaseModel):
+class Forget(BaseModel, extra="forbid"):
     """Forget one memory from now on, with what was said that it was found in. Look it up first: its id is needed."""
 
     memory_id: str = Field(description="The id of the memory, as it was recalled")
@@ -69,7 +69,7 @@ class Forget(BaseModel):
         return f"Forgotten: {self.memory_id}."
 
 
-class Update(BaseModel):
+class Update(BaseModel, extra="forbid"):
     """Correct one memory, or bring it up to date, if what it says is wrong or has changed. Look it up first: its id is
     needed."""
 

@@ -21,6 +21,7 @@ from remanence.adapters import (
     embed_query,
     embed_texts,
     find_documents,
+    in_thread,
     recall_distinct,
     require_space,
     require_view,
@@ -29,6 +30,8 @@ from remanence.adapters import (
 
 _RANKING_OPTIONS = ("signals", "weights", "context", "vector")
 """Options of `recall` that say how to rank. A search by similarity has no use for them."""
+_NOT_GIVEN: Any = object()
+"""What `delete` has in place of an argument that was left out. None may come from a variable that was never set."""
 
 
 class RemanenceVectorStore(VectorStore):
@@ -82,25 +85,26 @@ class RemanenceVectorStore(VectorStore):
         """The embedder of the space."""
         return _SpaceEmbeddings(self.space)
 
-    def add_documents(
-        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any
+    # LangChain's methods take any keyword. Ours take those that they know: a misspelt one would have no effect.
+
+    def add_documents(  # type: ignore[override]
+        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, batch_size: int | None = None
     ) -> list[str]:
         """Add documents, or new versions of them, and return their ids.
 
         Args:
             documents: The documents. One without an id gets one made of its text and metadata.
             ids: Ids in place of the documents' own.
-            **kwargs: Ignored; LangChain's `index` gives `batch_size`.
+            batch_size: Not used: all documents are one batch. LangChain's `index` gives it.
         """
         return store_documents(require_space(self.space), documents, ids)
 
-    def add_texts(
+    def add_texts(  # type: ignore[override]
         self,
         texts: Iterable[str],
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
-        **kwargs: Any,
     ) -> list[str]:
         """Add texts as documents and return their ids."""
         given = list(texts)
@@ -109,20 +113,41 @@ class RemanenceVectorStore(VectorStore):
         pairs = zip(given, metadatas or repeat({}), strict=False)
         return self.add_documents([Document(text, metadata=metadata or {}) for text, metadata in pairs], ids=ids)
 
-    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+    def delete(  # type: ignore[override]
+        self, ids: Sequence[str] | None = _NOT_GIVEN, *, filter: dict[str, Any] | None = _NOT_GIVEN
+    ) -> bool:
         """Forget documents. Ids that do not exist are skipped.
 
+        `delete()` without any argument forgets all documents. Memories that were not added as documents are then left
+        alone, as they are by a filter.
+
         Args:
-            ids: The ids; None for all documents. Memories that were not added as documents are then left alone.
-            **kwargs: Ignored.
+            ids: The ids.
+            filter: Only documents with these metadata, as for a search.
+
+        Raises:
+            InvalidInput: What is given chooses nothing: `ids=None`, or an empty filter.
         """
         space = require_space(self.space)
-        if ids is None:
-            found = [memory for memory in space.memories() if stored_document(memory) is not None]
+        chosen_ids = None if ids is _NOT_GIVEN else ids
+        metadata = None if filter is _NOT_GIVEN else filter
+        given = {name: value for name, value in {"ids": ids, "filter": filter}.items() if value is not _NOT_GIVEN}
+        if given and chosen_ids is None and not metadata:
+            raise InvalidInput(
+                f"delete was given {given}, which chooses no documents. Give ids, or a filter such as {{'page': 3}}. "
+                "delete() without arguments forgets all documents."
+            )
+        if chosen_ids is None:
+            found = [memory for memory in space.memories(meta=metadata) if stored_document(memory) is not None]
         else:
-            found = find_documents(space, ids)
+            found = find_documents(space, chosen_ids)
+        if chosen_ids is not None and metadata:
+            matching = {memory.id for memory in space.memories(meta=metadata)}
+            found = [memory for memory in found if memory.id in matching]
         space.forget_many(found)
         return True
+
+    adelete = in_thread(delete)  # type: ignore[arg-type]
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents with these ids, in this order; those that do not exist are left out."""
@@ -216,6 +241,11 @@ class RemanenceVectorStore(VectorStore):
             **kwargs: `search_type`, as for `search`, `search_kwargs`, and the other fields of a `VectorStoreRetriever`.
         """
         tags = kwargs.pop("tags", None) or self._get_retriever_tags()
+        if unknown := sorted(kwargs.keys() - _Retriever.model_fields.keys()):
+            raise TypeError(
+                f"as_retriever() got an unexpected keyword argument {unknown[0]!r}. Options of the search go into "
+                f"search_kwargs: store.as_retriever(search_kwargs={{{unknown[0]!r}: ...}})."
+            )
         return _Retriever(vectorstore=self, tags=tags, **kwargs)
 
     @classmethod

@@ -144,12 +144,14 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
             memory.set(chat_history)
         return memory
 
-    def get(self, input: str | ChatMessage | None = None, **kwargs: Any) -> list[ChatMessage]:
+    def get(  # type: ignore[override]  # LlamaIndex's takes any keyword
+        self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0
+    ) -> list[ChatMessage]:
         """Return the window with the memories that are recalled for a question.
 
         Args:
             input: The question; by default the user message that is not answered yet.
-            **kwargs: `initial_token_count`, the tokens that the rest of the prompt takes.
+            initial_token_count: The tokens that the rest of the prompt takes.
 
         Raises:
             InvalidInput: The rest of the prompt takes more than `token_limit`; or `input` is neither text nor a
@@ -161,10 +163,10 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
                 f"input={input!r} is of type {type(input).__name__}. Give the question as text or as a ChatMessage; "
                 "get_all() returns the messages without one."
             )
-        window = self.token_limit - int(kwargs.get("initial_token_count", 0))
+        window = self.token_limit - initial_token_count
         if window < 0:
             raise InvalidInput(
-                f"initial_token_count={kwargs['initial_token_count']} exceeds token_limit={self.token_limit}: no "
+                f"{initial_token_count=} exceeds token_limit={self.token_limit}: no "
                 "message fits. Shorten the rest of the prompt, or give the memory a higher token_limit."
             )
         messages = self.get_all()

@@ -20,7 +20,7 @@ from llama_index.core.settings import Settings
 from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from remanence import InvalidInput, Memory, Space, View
-from remanence.adapters import document_row, stored_document
+from remanence.adapters import check_ids, document_row, stored_document
 
 _NODE_CLASSES: Mapping[str, type[BaseNode]] = {
     kind.class_name(): kind for kind in (TextNode, ImageNode, IndexNode, Node, Document)
@@ -76,12 +76,21 @@ def store_documents(
 
 
 def memories_of(view: View, ref_doc_id: str) -> list[Memory]:
-    """The memories of the nodes of a document."""
+    """The memories of the nodes of a document.
+
+    Raises:
+        InvalidInput: `ref_doc_id` is no text. None, as the source of memories, would mean all of them.
+    """
+    if not isinstance(ref_doc_id, str):
+        raise InvalidInput(
+            f"ref_doc_id={ref_doc_id!r} is of type {type(ref_doc_id).__name__}, not the id of a document."
+        )
     return [memory for memory in view.memories(source=ref_doc_id) if stored_document(memory) is not None]
 
 
 def delete_nodes(space: Space, node_ids: Sequence[str]) -> int:
     """Forget these nodes, in every document that has them, and return how many there were."""
+    check_ids(node_ids)
     wanted = set(node_ids)
     return space.forget_many([memory for memory in space.memories() if node_id(memory) in wanted])
 

@@ -29,7 +29,7 @@ from llama_index_remanence.nodes import as_recall_filter, memories_of, store_nod
 from llama_index_remanence.retriever import nodes as as_nodes
 from llama_index_remanence.space_reference import SpaceAdapter
 from remanence import InvalidInput, Memory, Recall, Space
-from remanence.adapters import DOCUMENT_FIELD, embed_query, embed_texts, in_thread, recall_distinct
+from remanence.adapters import DOCUMENT_FIELD, check_ids, embed_query, embed_texts, in_thread, recall_distinct
 
 _ID_PATH = f"{DOCUMENT_FIELD}.id"
 _REF_DOC_PATH = f"{DOCUMENT_FIELD}.details.relationships.1.node_id"
@@ -101,24 +101,27 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
         """The embedder of the space, as an embedding model of LlamaIndex."""
         return _SpaceEmbedding(self.space)
 
-    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+    # LlamaIndex's methods take any keyword. Ours take those that they know: a misspelt one would have no effect.
+
+    def add(self, nodes: Sequence[BaseNode]) -> list[str]:  # type: ignore[override]
         """Store nodes, or new versions of those whose ids are known, and return their ids."""
         return store_nodes(self.space, nodes)
 
-    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+    def delete(self, ref_doc_id: str) -> None:  # type: ignore[override]
         """Forget the nodes of a document."""
         self.space.forget_many(memories_of(self.space, ref_doc_id), why="its document was deleted")
 
-    def delete_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
+    def delete_nodes(  # type: ignore[override]
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> None:
         """Forget the nodes that have one of these ids and match the filters.
 
         Raises:
-            InvalidInput: Neither is given; `clear` forgets all nodes.
+            InvalidInput: Neither is given, or the filters match all nodes; `clear` forgets all nodes.
         """
-        if node_ids is None and filters is None:
-            raise InvalidInput("neither node_ids nor filters were given. To forget all nodes, call clear().")
+        if _filter(node_ids, filters) is None:
+            given = "neither node_ids nor filters were given" if filters is None else f"filters={filters!r} is empty"
+            raise InvalidInput(f"{given}. To forget all nodes, call clear().")
         self.space.forget_many(self._memories(node_ids, filters))
 
     def clear(self) -> None:
@@ -130,23 +133,32 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
         found = [stored_node(memory) for memory in self._memories(node_ids, filters)]
         return list({node.node_id: node for node in found if node is not None}.values())
 
-    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+    def query(  # type: ignore[override]
+        self,
+        query: VectorStoreQuery,
+        *,
+        mmr_threshold: float | None = None,
+        mmr_prefetch_factor: float | None = None,
+        mmr_prefetch_k: int | None = None,
+    ) -> VectorStoreQueryResult:
         """Return the nodes that answer a query, best first, with scores from 0 to 1.
 
         Args:
             query: The query; its mode says how nodes are ranked.
-            **kwargs: `mmr_threshold` from 0 (different from each other) to 1 (similar to the query), and
-                `mmr_prefetch_factor` or `mmr_prefetch_k`: of how many candidates MMR chooses.
+            mmr_threshold: For MMR, from 0 (different from each other) to 1 (similar to the query).
+            mmr_prefetch_factor: Of how many times as many candidates MMR chooses.
+            mmr_prefetch_k: Of how many candidates MMR chooses.
 
         Raises:
             InvalidInput: The mode is not supported, or the query has neither a text nor a vector.
         """
         if query.mode in (_MODES.DEFAULT, _MODES.MMR):
             vector = self._vector(query)
+            candidates = mmr_prefetch_k or (mmr_prefetch_factor or _MMR_CANDIDATES) * query.similarity_top_k
             recall = (
                 self._nearest(query, vector, query.similarity_top_k)
                 if query.mode is _MODES.DEFAULT
-                else self._diverse(query, vector, kwargs)
+                else self._diverse(query, vector, int(candidates), mmr_threshold)
             )
         else:
             recall = self._recall(query)
@@ -192,17 +204,14 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
         # A text without a word that the embedder knows has no direction: what passes the filter is listed.
         return self._distinct(query, "", limit, {"vector": vector} if np.any(vector) else {})
 
-    def _diverse(self, query: VectorStoreQuery, vector: list[float], options: dict[str, Any]) -> Recall:
-        factor = options.get("mmr_prefetch_factor") or _MMR_CANDIDATES
-        count = int(options.get("mmr_prefetch_k") or factor * query.similarity_top_k)
+    def _diverse(self, query: VectorStoreQuery, vector: list[float], count: int, threshold: float | None) -> Recall:
         found = self._nearest(query, vector, max(count, query.similarity_top_k))
-        threshold = options.get("mmr_threshold") if query.mmr_threshold is None else query.mmr_threshold
         _, places = get_top_k_mmr_embeddings(
             vector,
             embed_texts(self.space, [hit.memory.text for hit in found]),
             similarity_fn=_cosine,
             similarity_top_k=query.similarity_top_k,
-            mmr_threshold=threshold,
+            mmr_threshold=threshold if query.mmr_threshold is None else query.mmr_threshold,
         )
         return replace(found, hits=tuple(found[place] for place in places))
 
@@ -266,6 +275,7 @@ class _SpaceEmbedding(BaseEmbedding):
 
 def _filter(node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> dict[str, Any] | None:
     """A filter of `recall` for the ids of nodes and filters of LlamaIndex."""
+    check_ids(node_ids)
     renamed = _with_document_path(filters) if isinstance(filters, MetadataFilters) else filters
     parts = [] if node_ids is None else [{_ID_PATH: {"$in": list(node_ids)}}]
     parts += [part for part in [as_recall_filter(renamed)] if part]

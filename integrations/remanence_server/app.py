@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, get_args
@@ -128,12 +129,14 @@ _SUMMARY = "Long-term memory in an append-only ledger, over HTTP."
 
 
 def _end(state: ServerState, tokens: TokenStore | None, space: Space | None) -> None:
-    """Wait for running operations, then close all spaces."""
-    state.pools.close()
+    """Wait for running operations as long as the server may take to stop, then close all spaces."""
+    left = state.pools.close(min(state.settings.shutdown_seconds, state.stop_by - time.monotonic()))
     state.keys.close()
     if tokens is not None:
         tokens.close()
-    if space is not None:
+    if left:  # closing would wait for them; nothing that was answered is lost without it
+        log.warning("%s operations did not end in time; they end with the process", left)
+    elif space is not None:
         space.close()
 
 

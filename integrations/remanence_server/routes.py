@@ -133,8 +133,9 @@ def _endpoint(operation: Operation) -> Callable[..., Awaitable[Response]]:
             return opened
 
         if operation.http_method == "GET":
-            return conditional(request, await state.pools.run(pool, work))
-        run = functools.partial(state.pools.run, pool, work)
+            return conditional(request, await state.pools.run(pool, work, request))
+        # A write is done, whether or not somebody waits for the answer.
+        run = functools.partial(state.pools.run, pool, work, request if operation.access == "read" else None)
         return await run_idempotent(state, request, caller, name, operation.http_status, operation.returns, run)
 
     endpoint.__name__ = operation.name

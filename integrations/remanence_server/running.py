@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
+import time
 from collections.abc import Callable
 from types import FrameType
 
@@ -31,6 +32,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._state.stopping.set()
+        self._state.stop_by = min(self._state.stop_by, time.monotonic() + self._state.settings.shutdown_seconds)
         super().handle_exit(sig, frame)
 
 

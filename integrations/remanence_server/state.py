@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Literal, TypeVar, cast
 
 from starlette.requests import Request
+from starlette.responses import Response
 
+from remanence.adapters import cancel_with
 from remanence.service.hosting.spaces import Spaces, from_segment
 from remanence.service.operation import Access
 from remanence_server.access import AccessControl, Caller
@@ -22,6 +26,12 @@ from remanence_server.settings import ServerSettings
 
 T = TypeVar("T")
 PoolName = Literal["quick", "recall", "slow"]
+
+
+_CLIENT_GONE = 499
+"""What is logged for a request whose client did not wait for the answer."""
+_LAST_SECONDS = 1.0
+"""Seconds in which what runs may notice that it is cancelled."""
 
 
 class Pools:
@@ -35,29 +45,75 @@ class Pools:
         }
         self._pools = {name: ThreadPoolExecutor(size, f"remanence-{name}") for name, size in sizes.items()}
         self._most = {name: size + settings.max_waiting for name, size in sizes.items()}
-        self.active: dict[PoolName, int] = dict.fromkeys(sizes, 0)
-        """How many operations run or wait, by pool."""
+        self._changed = threading.Condition()
+        self._running: dict[threading.Event, PoolName] = {}
+        """What runs or waits: the event that cancels each, and its pool."""
 
-    async def run(self, name: PoolName, function: Callable[[], T]) -> T:
-        """Run a function in a thread of this pool.
+    @property
+    def active(self) -> dict[PoolName, int]:
+        """How many operations run or wait, by pool."""
+        with self._changed:
+            counts = Counter(self._running.values())
+        return {name: counts[name] for name in self._pools}
+
+    async def run(self, name: PoolName, function: Callable[[], T], request: Request | None = None) -> T:
+        """Run a function in a thread of this pool. If the caller does not wait for it any more, or the client of the
+        `request` is gone, it is not begun, and ends at its next step if it runs.
 
         Raises:
-            RequestRejected: Too many wait already.
+            RequestRejected: Too many wait already, or the client is gone.
         """
-        if self.active[name] >= self._most[name]:
-            raise RequestRejected(problem(503, f"{self.active[name]} requests are waiting already. Try again later."))
-        self.active[name] += 1
+        if (waiting := self.active[name]) >= self._most[name]:
+            raise RequestRejected(problem(503, f"{waiting} requests are waiting already. Try again later."))
+        cancelled, context = threading.Event(), copy_context()  # with the variables of the request: its id and its span
+        context.run(cancel_with, cancelled)
+        with self._changed:
+            self._running[cancelled] = name
+        future = self._pools[name].submit(context.run, function)
+        future.add_done_callback(lambda _: self._end(cancelled))
+        result: asyncio.Future[T] = asyncio.wrap_future(future)
         try:
-            # With the variables of the request: its id and its span.
-            run: Callable[[], T] = partial(copy_context().run, function)
-            return await asyncio.get_running_loop().run_in_executor(self._pools[name], run)
+            if request is not None:
+                await _answer_or_disconnect(result, request)
+            return await result
         finally:
-            self.active[name] -= 1
+            cancelled.set()
+            result.cancel()
 
-    def close(self) -> None:
-        """Wait for what runs."""
+    def _end(self, cancelled: threading.Event) -> None:
+        with self._changed:
+            del self._running[cancelled]
+            self._changed.notify_all()
+
+    def close(self, seconds: float) -> int:
+        """Begin nothing more, and wait at most so many seconds for what runs. Returns how many go on all the same."""
         for pool in self._pools.values():
-            pool.shutdown(wait=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+        with self._changed:
+            for cancelled in self._running:
+                cancelled.set()
+            self._changed.wait_for(lambda: not self._running, max(_LAST_SECONDS, seconds))
+            return len(self._running)
+
+
+async def _answer_or_disconnect(answer: asyncio.Future[T], request: Request) -> None:
+    """Wait for an answer.
+
+    Raises:
+        RequestRejected: The client is gone before.
+    """
+
+    async def disconnect() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    gone = asyncio.ensure_future(disconnect())
+    try:
+        await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+    if not answer.done():
+        raise RequestRejected(Response(status_code=_CLIENT_GONE))
 
 
 @dataclass
@@ -72,6 +128,8 @@ class ServerState:
     metrics: Metrics
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server is asked to stop: event streams end then."""
+    stop_by: float = math.inf
+    """Until when it has to have stopped, as `time.monotonic` says it."""
     streams: int = 0
     """How many event streams are open."""
 

@@ -214,6 +214,59 @@ def test_deleted_documents_are_forgotten(store: RemanenceVectorStore, space: Spa
     assert store.get_by_ids(["bridges"])
 
 
+def test_deleting_by_a_filter_forgets_what_matches(store: RemanenceVectorStore, space: Space) -> None:
+    """And no other document, and no memory that was not added as one."""
+    space.add("Bob likes Porto.", meta={"source": "guide.pdf"})
+    store.add_texts(["The old bridge.", "The new bridge."], [{"chapter": 1}, {"chapter": 2}], ids=["old", "new"])
+
+    assert store.delete(filter={"chapter": 1}) is True
+    assert ids(store.get_by_ids(["old", "new", "bridges", "hills"])) == ["bridges", "hills", "new"]
+    assert store.delete(["new", "hills"], filter={"chapter": {"$gte": 2}}) is True
+    assert ids(store.get_by_ids(["new", "bridges", "hills"])) == ["bridges", "hills"]
+    assert space.recall("Bob")[0].memory.text == "Bob likes Porto."
+
+
+@pytest.mark.parametrize("given", [{"ids": None}, {"filter": {}}, {"filter": None}, {"ids": None, "filter": None}])
+async def test_everything_is_deleted_only_without_arguments(store: RemanenceVectorStore, given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="which chooses no documents"):
+        store.delete(**given)
+    with pytest.raises(InvalidInput, match="which chooses no documents"):
+        await store.adelete(**given)
+    assert len(store.get_by_ids(["bridges", "hills"])) == 2
+    assert await store.adelete() is True
+    assert store.get_by_ids(["bridges", "hills"]) == []
+
+
+def test_ids_given_as_one_text_are_refused(store: RemanenceVectorStore) -> None:
+    """Each of its characters would be an id."""
+    store.add_texts(["Porto."], ids=["b"])
+    for method in (store.delete, store.get_by_ids):
+        with pytest.raises(InvalidInput, match=r"'bridges' is a text, not a list of ids. Give \['bridges'\]."):
+            method("bridges")  # type: ignore[operator]
+    assert store.get_by_ids(["b"])
+
+
+def test_a_keyword_that_is_not_known_is_an_error(store: RemanenceVectorStore) -> None:
+    """It would have no effect: everything deleted in place of what matches, or another number of documents."""
+    count = store.space.count()
+    calls: list[Callable[..., object]] = [
+        lambda **given: store.delete(**given),
+        lambda **given: store.delete(["bridges"], **given),
+        lambda **given: store.add_texts(["x"], **given),
+        lambda **given: store.add_documents([RIVER], **given),
+        lambda **given: store.similarity_search("x", **given),
+        lambda **given: store.as_retriever(**given),
+    ]
+    for call in calls:
+        with pytest.raises(
+            (TypeError, InvalidInput), match=r"where.*not permitted|unexpected keyword argument 'where'"
+        ):
+            call(where={"source": "a"})
+    with pytest.raises(TypeError, match=r"search_kwargs=\{'k': \.\.\.\}"):
+        store.as_retriever(k=1)
+    assert store.space.count() == count
+
+
 def test_other_memories_of_the_space_are_found_too(space: Space) -> None:
     """Under the id of the memory, with its `meta`."""
     memory = space.add("Bob likes Porto.", meta={"page": 7})

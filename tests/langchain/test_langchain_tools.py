@@ -188,3 +188,10 @@ async def test_two_sets_of_tools_in_one_agent(space: Space) -> None:
     assert (work.count(), home.count()) == (0, 1)
     with pytest.raises(InvalidInput, match="prefix='work tools' is not"):
         memory_tools(work, prefix="work tools")
+
+
+def test_an_argument_that_no_tool_has_is_an_error(tools: dict[str, BaseTool]) -> None:
+    """The model is told of it, and does not take a list of five for the three that it asked for."""
+    assert tools["recall"].args_schema.model_json_schema()["additionalProperties"] is False  # type: ignore[union-attr]
+    with pytest.raises(ValueError, match="Extra inputs are not permitted"):
+        called(tools["recall"], question="Ana", k=3)

@@ -30,7 +30,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 import remanence
-from llama_index_remanence import RemanenceVectorStore
+from llama_index_remanence import RemanenceIndex, RemanenceRetriever, RemanenceVectorStore
 from llamaindex.scripted import Scripted
 from remanence import InvalidInput, NotFound, Space
 from remanence.testing import FakeClock, HashingEmbedder
@@ -188,6 +188,32 @@ def test_filters_match_as_in_simple_vector_store(rows: Any, filters: Any, condit
         store.add(nodes)
         assert {found.node_id for found in store.get_nodes(filters=given_filters)} == set(expected or [])
         assert set(ask(store, "row", top=9, filters=given_filters)) == set(expected or [])
+
+
+def test_nothing_is_deleted_by_accident(store: RemanenceVectorStore, space: Space) -> None:
+    """Not by a variable that was never set, an empty filter, one text in place of a list, or an unknown keyword."""
+    store.add([TextNode(text="Porto.", id_="p"), TextNode(text="Lisbon.", id_="l")])
+    count, index = space.count(), RemanenceIndex(space)
+    nothing: Any = None
+    for delete in (store.delete, index.delete_ref_doc, RemanenceRetriever(space).delete_ref_doc):
+        with pytest.raises(InvalidInput, match="ref_doc_id=None is of type NoneType, not the id of a document"):
+            delete(nothing)
+    with pytest.raises(InvalidInput, match=r"is empty. To forget all nodes, call clear\(\)"):
+        store.delete_nodes(filters=MetadataFilters(filters=[]))
+    for delete_nodes in (store.delete_nodes, index.delete_nodes):
+        with pytest.raises(InvalidInput, match=r"'pl' is a text, not a list of ids. Give \['pl'\]."):
+            delete_nodes("pl")  # type: ignore[operator]
+    unknown: dict[str, Any] = {"where": 1}
+    calls: list[Callable[[], object]] = [
+        lambda: store.delete("north", **unknown),
+        lambda: store.delete_nodes(["p"], **unknown),
+        lambda: store.add([TextNode(text="x")], **unknown),
+        lambda: store.query(VectorStoreQuery(query_str="x"), **unknown),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'where'"):
+            call()
+    assert space.count() == count
 
 
 def test_nodes_are_got_and_deleted(store: RemanenceVectorStore, space: Space, clock: FakeClock) -> None:

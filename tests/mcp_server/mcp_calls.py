@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ import remanence
 
 pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence[mcp]")
 
+import jsonschema
 from mcp import Client
 
 from remanence_server.mcp import make_server
@@ -26,18 +28,30 @@ class Caller:
 
     def __init__(self, client: Client) -> None:
         self.client = client
+        self._output_schemas: dict[str, Any] = {}
 
     async def call(self, tool: str, **arguments: Any) -> Any:
-        """What a tool returned, for programs."""
+        """What a tool returned, for programs. It is as its schema says."""
         result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, result.content
+        if not self._output_schemas:
+            listed = await self.client.list_tools()
+            self._output_schemas = {each.name: each.output_schema for each in listed.tools}
+        if (schema := self._output_schemas[tool]) is not None:
+            jsonschema.validate(result.structured_content, schema)
         return result.structured_content
 
     async def fail(self, tool: str, **arguments: Any) -> Any:
-        """The error that a tool returned."""
+        """The error that a tool returned. It has no structured content: clients that compare that with the output schema
+        of the tool would show nothing of it."""
         result = await self.client.call_tool(tool, arguments)
         assert result.is_error, result.structured_content
+        assert result.structured_content is None
         return result
+
+    async def failure(self, tool: str, **arguments: Any) -> Any:
+        """The fields of the error of a tool that has some."""
+        return json.loads((await self.fail(tool, **arguments)).content[0].text)
 
 
 @asynccontextmanager

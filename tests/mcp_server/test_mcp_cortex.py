@@ -409,9 +409,9 @@ async def test_what_has_faded_is_removed_and_what_is_used_is_promoted(space: rem
         done = await mcp.call("gc", dry_run=False, archive_instead=True)
         assert (done["archived_count"], done["memory_ids"]) == (1, [old.id])
         assert [m["id"] for m in (await mcp.call("read_graph", status="archived"))["memories"]] == [old.id]
-        refused = await mcp.fail("promote_memory", memory_id=kept.id)
-        assert refused.structured_content["success"] is False
-        assert "force=true" in refused.structured_content["message"]
+        refused = await mcp.failure("promote_memory", memory_id=kept.id)
+        assert refused["success"] is False
+        assert "force=true" in refused["message"]
         promoted = await mcp.call("promote_memory", memory_id=kept.id, force=True)
         assert promoted["promoted_ids"] == [kept.id]
         assert set(promoted["candidates"][0]) == set("id content_preview reason score use_count age_days".split())
@@ -442,8 +442,8 @@ async def test_similar_memories_are_clustered_and_consolidated(space: remanence.
         [opened] = (await mcp.call("open_memories", memory_ids=done["new_memory_id"]))["memories"]
         assert opened["created_at"] == int(first.told_at.timestamp())
         assert done["relation_ids"]
-        assert (await mcp.fail("consolidate_memories", cluster_id="nope")).structured_content["success"] is False
-        assert "auto_detect=true" in (await mcp.fail("consolidate_memories")).structured_content["message"]
+        assert (await mcp.failure("consolidate_memories", cluster_id="nope"))["success"] is False
+        assert "auto_detect=true" in (await mcp.failure("consolidate_memories"))["message"]
 
 
 async def test_clusters_can_be_linked_only(space: remanence.Space) -> None:
@@ -473,9 +473,9 @@ async def test_clusters_can_be_linked_only(space: remanence.Space) -> None:
 )
 async def test_an_error_has_the_documented_shape(space: remanence.Space, tool: str, arguments: Any) -> None:
     async with connected(space, tools="cortex") as mcp:
-        failed = await mcp.fail(tool, **arguments)
-    assert failed.structured_content.keys() == {"success", "message"}
-    assert failed.structured_content["success"] is False
+        failed = await mcp.failure(tool, **arguments)
+    assert failed.keys() == {"success", "message"}
+    assert failed["success"] is False
 
 
 async def test_entities_and_edges_of_ai_memory(space: remanence.Space, clock: FakeClock) -> None:

@@ -189,6 +189,8 @@ async def test_time_is_asked_in_two_ways(space: remanence.Space, clock: FakeCloc
         ("recall", {}, {"query": "Where does Alice live?"}),
         ("recall", {"query": "Ana", "limit": "ten"}, {"query": "Ana", "limit": 5}),
         ("recall", {"query": "Ana", "reader": "big"}, {"query": "Ana", "reader": "small"}),
+        ("remember", {"text": "x", "importance": 3}, {"text": "x", "importance": 1.0}),
+        ("recall", {"query": "Ana", "limit": 900}, {"query": "Ana", "limit": 50}),
         ("recall", {"query": "Ana", "tags": 7}, {"query": "Ana", "tags": ["<With all of these tags>"]}),
         ("recall", {"query": "x" * 2_000, "deadline": "soon"}, {"query": "Where does Alice live?", "deadline": 1}),
         ("store_many", {}, {"texts": ["<Sentences, as for `remember`>"]}),
@@ -202,8 +204,8 @@ async def test_the_error_after_a_wrong_call_has_an_example_that_is_right(
 ) -> None:
     """What was right in the call stays; the rest is made of the declaration of any tool."""
     async with connected(space, tools=["graph", "path"]) as mcp:
-        error = (await mcp.fail(tool, **arguments)).structured_content
-        said = error.get("message") or error["error"]
+        text = (await mcp.fail(tool, **arguments)).content[0].text
+        said = json.loads(text)["message"] if text.startswith("{") else text
         assert said.endswith(f"Call it again with arguments such as {json.dumps(example, ensure_ascii=False)}.")
         again = await mcp.client.call_tool(tool, example)
         assert "Call it again" not in again.content[0].text
@@ -245,6 +247,29 @@ async def test_a_wrong_call_is_a_result_that_says_what_to_do(
         assert len(result.content[0].text) < 1_000
         assert await mcp.call("recall", query="Ana")
     assert space.count() == 1
+
+
+async def test_no_error_of_any_tool_has_structured_content(space: remanence.Space) -> None:
+    """`fail` says so. Also where the tool has no output schema, and where the client may not write."""
+    tools = ["cortex", "kg", "graph", "files", "audit", "upkeep"]
+    async with connected(space, tools=tools, projects=True) as mcp:
+        listed = (await mcp.client.list_tools()).tools
+        assert sum(tool.output_schema is not None for tool in listed) > 8
+        for tool in listed:
+            await mcp.fail(tool.name, no_such_argument=1)
+            if tool.annotations.read_only_hint:
+                await mcp.fail(tool.name, project="nowhere")
+            if required := tool.input_schema.get("required"):
+                await mcp.fail(tool.name, **dict.fromkeys(required))
+        await mcp.fail("no_such_tool")
+
+
+async def test_an_argument_that_is_not_listed_is_not_named(space: remanence.Space) -> None:
+    """With one space there are no others to search."""
+    async with connected(space) as mcp:
+        text = (await mcp.fail("recall", query="x", also=["team"])).content[0].text
+        assert text.startswith("recall has no argument 'also'.")
+        assert "also" not in text.partition("It takes")[2]
 
 
 async def test_errors_name_no_python(space: remanence.Space) -> None:

@@ -146,8 +146,8 @@ async def test_any_story_is_answered_as_by_the_rules_of_that_server(space: reman
             tool, arguments = some_call(dice)
             expected, unknown = outcome(reference, tool, arguments)
             if unknown is not None:
-                found = await mcp.fail(tool, **arguments)
-                assert f"Entity with name {unknown} not found" in found.structured_content["message"]
+                found = await mcp.failure(tool, **arguments)
+                assert f"Entity with name {unknown} not found" in found["message"]
                 failures += 1
                 continue
             answer = await mcp.call(tool, **arguments)
@@ -233,8 +233,7 @@ async def test_wrong_shapes_are_refused_and_write_nothing(space: remanence.Space
             ("search_nodes", {"query": "x" * 2_049}),
             ("open_nodes", {"names": 3}),
         ]:
-            failed = await mcp.fail(tool, **arguments)
-            assert failed.structured_content["success"] is False
+            assert (await mcp.failure(tool, **arguments))["success"] is False
     assert space.count() == 0
 
 

@@ -182,7 +182,7 @@ async def test_the_tokens_of_the_rest_server_are_valid_here(space: remanence.Spa
                 await client.call_tool("consolidate_memories", {"auto_detect": True, "mode": "apply"}),
             ]
             assert [each.is_error for each in refused] == [True] * 4
-            assert "needs a token with the access 'admin'" in str(refused[1])
+            assert "needs a token with the access 'admin'" in json.loads(refused[1].content[0].text)["message"]
             assert not (await client.call_tool("gc", {})).is_error
             assert not (await whole.call_tool("gc", {"dry_run": False})).is_error
         store.revoke(admin_token.id)

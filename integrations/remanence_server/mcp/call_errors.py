@@ -45,11 +45,11 @@ def no_argument(name: str, unknown: str, parameters: Mapping[str, Any], given: M
     return f"{name} has no argument {unknown!r}.{hint} It takes {', '.join(parameters) or 'none'}. Call it again."
 
 
-def error_result(message: str, shape: dict[str, Any]) -> CallToolResult:
-    text = json.dumps(shape, ensure_ascii=False) if len(shape) > 1 else message
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)], structured_content=shape or None, is_error=True
-    )
+def error_result(message: str, shape: Mapping[str, Any]) -> CallToolResult:
+    """An error as text; in JSON, if it has fields. Not as structured content: some clients compare that with the output
+    schema of the tool, and then show nothing of the error."""
+    text = json.dumps(shape, ensure_ascii=False) if shape else message
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
 def message_of(spec: ToolSpec, error: ToolError, schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
@@ -87,11 +87,18 @@ def _example_call(schema: Mapping[str, Any], given: Mapping[str, Any], wrong: se
     fields = schema.get("properties", {})
     right = {name: value for name, value in given.items() if name not in wrong and len(repr(value)) <= _MAX_SHOWN}
     made = {
-        name: right[name] if name in right else _example(field, schema, name)
+        name: right[name] if name in right else _nearest(given.get(name), field) or _example(field, schema, name)
         for name, field in fields.items()
         if name in right or name in wrong or name in schema.get("required", ())
     }
     return json.dumps(made, ensure_ascii=False)
+
+
+def _nearest(given: object, field: Mapping[str, Any]) -> float | None:
+    """The limit of a number that a number beyond it was meant to be near to."""
+    field = next((each for each in field.get("anyOf", ()) if "maximum" in each), field)
+    above = isinstance(given, int | float) and "maximum" in field and given > field["maximum"]
+    return field["maximum"] if above else None
 
 
 def _example(field: Mapping[str, Any], schema: Mapping[str, Any], name: str) -> Any:

@@ -138,7 +138,9 @@ class MemoryServer(MCPServer[Any]):
         tool_set, spec = self._specs[name]
         project = arguments.get(_PROJECT) if self._projects else None
         arguments = {key: value for key, value in arguments.items() if not (self._projects and key == _PROJECT)}
-        parameters = inspect.signature(spec.function).parameters
+        parameters = dict(inspect.signature(spec.function).parameters)
+        if not self._projects:
+            parameters.pop(_ALSO, None)
         if unknown := sorted(arguments.keys() - parameters.keys()):
             message = no_argument(name, unknown[0], parameters, arguments)
             return error_result(message, tool_set.error_shape(message))

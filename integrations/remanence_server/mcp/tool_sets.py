@@ -64,9 +64,9 @@ class ToolSpec:
 
 @dataclass(slots=True)
 class ToolSet:
-    """Tools that are declared in one module. `error_shape` gives the fields of an error beside its text."""
+    """Tools that are declared in one module. `error_shape` gives the fields of an error, if it is more than a text."""
 
-    error_shape: Callable[[str], dict[str, Any]] = lambda message: {"error": message}
+    error_shape: Callable[[str], dict[str, Any]] = lambda message: {}
     tools: list[ToolSpec] = field(default_factory=list)
 
     def tool(self, title: str, **options: Any) -> Callable[[Function], Function]:

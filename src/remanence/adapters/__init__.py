@@ -29,9 +29,9 @@ from remanence.adapters.chat_sessions import (
     warn_of_long_texts,
 )
 from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, recall_tool_options
-from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
+from remanence.adapters.stored_documents import StoredDocument, check_ids, document_row, find_documents, stored_document
 from remanence.errors import InvalidInput, MissingExtra, NotFound
-from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
+from remanence.index.engine.in_thread import ClosedAtEnd, cancel_with, in_thread
 from remanence.index.engine.inputs import check_question
 from remanence.recall.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
@@ -83,7 +83,9 @@ __all__ = [
     "PromptMemories",
     "StoredDocument",
     "TokenCounter",
+    "cancel_with",
     "check_filters",
+    "check_ids",
     "check_keep",
     "check_kinds",
     "check_max_tokens",

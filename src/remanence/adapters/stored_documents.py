@@ -93,9 +93,19 @@ def find_documents(view: View, ids: Iterable[str]) -> list[Memory]:
     """Return the memories of the documents with these ids, in this order; those that do not exist are left out.
 
     An id may also be that of a memory which is not a document. Documents stored with `per_source` are not found.
+
+    Raises:
+        InvalidInput: `ids` is a text, each character of which would be an id.
     """
+    check_ids(ids)
     found = (view.find(_document_key(id_)) or view.get(id_) for id_ in dict.fromkeys(ids))
     return [memory for memory in found if memory is not None]
+
+
+def check_ids(ids: object) -> None:
+    """Raise InvalidInput if ids are given as one text, each character of which would be an id."""
+    if isinstance(ids, str):
+        raise InvalidInput(f"{ids!r} is a text, not a list of ids. Give [{ids!r}].")
 
 
 def _document_key(identity: str) -> str:

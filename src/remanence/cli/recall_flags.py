@@ -12,7 +12,7 @@ from remanence.cli.parser import WrongValue, json_value, parse_weights
 from remanence.errors import InvalidInput
 from remanence.index.engine.parameters import choices_of, descriptions_of, limits_of, simple_types
 
-_FIRST_SENTENCE = re.compile(r"(.*?)\.(?:\s+[A-Z\"`].*)?$")
+_FIRST_SENTENCE = re.compile(r"\A(.*?)\.(?:\s+[A-Z\"`].*)?$")
 
 
 def flags_of(options: type, *without: str) -> dict[str, dict[str, Any]]:

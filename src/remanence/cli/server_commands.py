@@ -55,7 +55,7 @@ def mcp(args: Namespace) -> None:
             memory_location(args, create=True)
             server_package.run_stdio(_lazy_server(server_package, args, opened))
             return
-        space = opened.enter_context(open_space(args, create=True))
+        space = opened.enter_context(_long_lived_space(args))
         tokens = verifier = None
         if args.user_keys:
             verifier = server_package.UserTokens(args.user_keys, issuer=args.issuer, audience=args.audience)
@@ -88,6 +88,16 @@ def mcp(args: Namespace) -> None:
             server_package.run_stdio(server)
 
 
+@contextmanager
+def _long_lived_space(args: Namespace) -> Iterator[Space]:
+    """The space of a server, in which memories are read for profiles when nobody waits."""
+    from remanence.recall.profile import read_when_quiet
+
+    with open_space(args, create=True) as space:
+        read_when_quiet(space._engine)
+        yield space
+
+
 def _is_loopback(host: str) -> bool:
     from remanence.service.hosting.network import is_loopback
 
@@ -98,7 +108,7 @@ def _lazy_server(server_package: Any, args: Namespace, opened: ExitStack) -> Any
     """A server with the default tools that opens the space with the first call."""
 
     def open_now() -> Space:
-        return opened.enter_context(open_space(args, create=True))
+        return opened.enter_context(_long_lived_space(args))
 
     return server_package.make_server(
         open_now, default_tools=not args.no_default_tools, read_only=args.read_only, projects=args.projects or None
@@ -159,6 +169,7 @@ def _jobs_done_in_a_process(space: Space, options: dict[str, Any], seconds: floa
     """Do the queued jobs of all spaces meanwhile."""
     from remanence.cli.job_process import JobProcess
     from remanence.index.engine.in_thread import PeriodicThread
+    from remanence.recall.profile import read_when_quiet
     from remanence.service.hosting.spaces import Spaces
 
     process = JobProcess(options, seconds)
@@ -171,6 +182,7 @@ def _jobs_done_in_a_process(space: Space, options: dict[str, Any], seconds: floa
 
     thread = PeriodicThread("remanence-jobs", run_once, problem="the jobs could not be done", retry_seconds=5.0)
     thread.start()
+    read_when_quiet(space._engine)
     try:
         yield
     finally:

@@ -115,6 +115,8 @@ class Index(Projection):
         """What an entry did to a memory; None for other entries, and for erased ones."""
         event = entry.event
         if isinstance(event, Remembered):
+            if self.contents.is_erased(entry.subject):  # its text was put back from an older copy
+                return None
             return Change(entry.position, entry.at, entry.kind, entry.subject, self._memory(entry, event))
         if isinstance(event, Forgotten):
             return Change(entry.position, entry.at, entry.kind, entry.subject, why=event.why)

@@ -78,6 +78,10 @@ class IndexFile:
         self._removals = 0
         self._writer: threading.Thread | None = None
 
+    def beside(self, suffix: str) -> IndexFile:
+        """Another file for the same space, which `remove` of this one deletes too."""
+        return IndexFile(self._path.with_suffix(suffix), self._cipher)
+
     def write(self, header: Mapping[str, Any], parts: Mapping[str, IndexPart]) -> None:
         """Write all parts, or none. If that fails, the next opening reads the ledger instead."""
         self.wait()
@@ -108,7 +112,7 @@ class IndexFile:
             writer.join()
 
     def _write(self, arrays: Arrays, removals: int) -> None:
-        partial = self._path.with_suffix(f".{os.getpid()}.part")
+        partial = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open_private(partial) as file:
@@ -147,6 +151,13 @@ class IndexFile:
         except _UNREADABLE as error:
             self.report_unreadable(error)
             return None
+
+    def version(self) -> int:
+        """A number that is another one when the file was written anew; 0 if there is none."""
+        try:
+            return self._path.stat().st_mtime_ns
+        except OSError:
+            return 0
 
     @property
     def _about(self) -> str:

@@ -283,6 +283,10 @@ class Projection:
         if None in erased or contents.rows_with_text(erased):
             contents.needs_refresh = True  # something was erased meanwhile
 
+    def file_beside(self, suffix: str) -> IndexFile | None:
+        """Another file for what is made of this space and takes long to make. An erasure deletes it."""
+        return None if self._index_file is None else self._index_file.beside(suffix)
+
     def save(self) -> None:
         if self._index_file is None or self.broken or self.needs_refresh or self._is_partial:
             return

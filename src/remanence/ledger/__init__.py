@@ -28,10 +28,11 @@ __all__ = ["cipher_of", "is_address", "ledger_exists", "open_ledger", "require_p
 _SCHEMES = ("postgresql", "postgres")
 
 
-def open_ledger(location: str | Path | None, encryption: Encryption | None = None) -> Ledger:
+def open_ledger(location: str | Path | None, encryption: Encryption | None = None, *, durable: bool = True) -> Ledger:
     """The ledger in this folder or database, created if there is none; None for one in memory.
 
-    Without `encryption`, the key of a folder that is encrypted is looked for in the environment.
+    Without `encryption`, the key of a folder that is encrypted is looked for in the environment. If it is not
+    `durable`, a write in a folder does not wait for the disk.
 
     >>> open_ledger(None).head()
     0
@@ -42,6 +43,9 @@ def open_ledger(location: str | Path | None, encryption: Encryption | None = Non
             f"encryption= is for a folder, and here {reason}. Leave it out, or name a folder; a PostgreSQL database is "
             "encrypted by its server or its disk."
         )
+    if not durable and (location is None or is_address(location)):
+        reason = "nothing is stored" if location is None else "the server stores what is written"
+        raise InvalidInput(f"durable=False is for a folder, and here {reason}. Leave it out, or name a folder.")
     if location is None:
         from remanence.ledger.in_memory import InMemoryLedger
 
@@ -53,7 +57,7 @@ def open_ledger(location: str | Path | None, encryption: Encryption | None = Non
         return PostgresLedger(str(location))
     from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 
-    return SqliteLedger(_folder(location), encryption)
+    return SqliteLedger(_folder(location), encryption, durable=durable)
 
 
 def cipher_of(ledger: Ledger) -> Cipher | None:

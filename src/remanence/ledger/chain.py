@@ -24,6 +24,8 @@ from remanence.ledger.codec import decode, encode, event_kind, event_subject
 from remanence.schema import Entry, from_micros, micros
 from remanence.schema.entries import Position
 
+EXPLAINS = ("erased", "emptied")
+"""The kinds of entries that have no text of anybody, and say of which earlier ones the text was removed."""
 SALT_SIZE = 16
 """Bytes of the random part of a digest, without which an erased text could be guessed."""
 
@@ -190,18 +192,23 @@ def verify(
     fault: tuple[int, str] | None = None
     # Entries without text that no later entry has recorded as erased yet, each with its space.
     unexplained: dict[int, object] = {}
+    texts = _Texts()
     unreadable: LedgerTooNew | None = None
     for entry in entries:
         fault = fault or _entry_error(entry, head)
         head = ChainHead(entry.position, entry.digest)
         if space is None or entry.space == space:
             counted = ChainHead(counted.position + 1, entry.digest)
+        texts.note(entry)
         if entry.body is None:
             unexplained[entry.position] = entry.space
-        elif entry.kind in ("erased", "emptied"):
+        elif entry.kind in EXPLAINS:
             try:
                 for position in _erased_positions(entry, unexplained):  # also after a fault
                     unexplained.pop(position, None)
+                restored = texts.restored(entry)
+                if fault is None and restored is not None:
+                    fault = restored, f"its text is there again, although entry {entry.position} records its erasure"
             except LedgerTooNew as error:
                 unexplained.clear()  # only a later release knows which of them this entry erased
                 unreadable = unreadable or error
@@ -267,15 +274,45 @@ def _entry_error(entry: StoredEntry, before: ChainHead) -> tuple[int, str] | Non
     return None
 
 
+class _Texts:
+    """Which of the entries so far have a text that may be erased, each with its space."""
+
+    def __init__(self) -> None:
+        self._spaces: list[str | None] = [None]  # by position; None for those without such a text
+        self._last: dict[str, int] = {}  # by space
+        self._names: dict[str, str] = {}  # each name is kept once
+
+    def note(self, entry: StoredEntry) -> None:
+        has_text = entry.body is not None and entry.kind not in EXPLAINS and isinstance(entry.space, str)
+        space = self._names.setdefault(entry.space, entry.space) if has_text else None
+        self._spaces.append(space)
+        if space is not None:
+            self._last[space] = len(self._spaces) - 1
+
+    def restored(self, entry: StoredEntry) -> int | None:
+        """The first of the entries that this one says were erased which has a text all the same."""
+        event = _erasure(entry)
+        if isinstance(event, Emptied):
+            return self._last.get(entry.space)
+        positions = sorted(event.positions) if isinstance(event, Erased) else ()
+        known = (position for position in positions if 0 < position < len(self._spaces))
+        return next((position for position in known if self._spaces[position] == entry.space), None)
+
+
 def _erased_positions(entry: StoredEntry, blank: Mapping[int, object]) -> Sequence[int]:
     """Which of the entries without text, given with their spaces, this entry says were erased."""
-    try:
-        event = decode(entry.kind, entry.body) if entry.body is not None and _matches_content(entry) else None
-    except (TypeError, ValueError, KeyError, AttributeError):
-        return ()  # not an entry that this library wrote
+    event = _erasure(entry)
     if isinstance(event, Emptied):
         return [position for position, space in blank.items() if space == entry.space]
     return event.positions if isinstance(event, Erased) else ()
+
+
+def _erasure(entry: StoredEntry) -> Event | None:
+    """What an entry says was erased; None if this library did not write it."""
+    try:
+        return decode(entry.kind, entry.body) if entry.body is not None and _matches_content(entry) else None
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
 
 
 def _head_error(head: ChainHead, recorded: ChainHead | None) -> tuple[int, str] | None:

@@ -11,12 +11,14 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
+from remanence.events import Emptied, Erased
 from remanence.ledger import chain, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
 from remanence.schema import OPEN_END, Entry
@@ -195,14 +197,38 @@ class SqlLedger(ABC):
         values = tuple(kinds or ())
         statement = tables.read_kinds(len(values)) if values else tables.READ_SPACE
 
+        # Who reads on from a position knows what was erased up to there.
+        is_erased = None if after else self._erased(space)
+
         def read_from(rows: list[Any]) -> Iterator[Entry]:
             while rows:
-                yield from map(self._decode, rows)
+                for entry in map(self._decode, rows):
+                    yield entry if is_erased is None or not is_erased(entry) else replace(entry, event=None)
                 if len(rows) < tables.CHUNK:
                     return
                 rows = self._rows(statement, (space, rows[-1][0], *values))
 
         return read_from(self._rows(statement, (space, after, *values)))
+
+    def _erased(self, space: str) -> Callable[[Entry], bool] | None:
+        """Tells of an entry whether a later one records its erasure; None if nothing was erased. Its text may have been
+        put back since, from an older copy of the ledger: `verify` reports that."""
+        if not self.last_erasure():
+            return None
+        positions, emptied = set[int](), 0
+        rows = self._rows(tables.read_kinds(len(chain.EXPLAINS)), (space, 0, *chain.EXPLAINS))
+        while rows:
+            for entry in map(self._decode, rows):
+                if isinstance(entry.event, Emptied):
+                    emptied = entry.position
+                elif isinstance(entry.event, Erased):
+                    positions.update(position for position in entry.event.positions if position < entry.position)
+            rows = self._rows(tables.read_kinds(len(chain.EXPLAINS)), (space, rows[-1][0], *chain.EXPLAINS))
+
+        def is_erased(entry: Entry) -> bool:
+            return entry.kind not in chain.EXPLAINS and (entry.position < emptied or entry.position in positions)
+
+        return is_erased if positions or emptied else None
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
         self._check_open()

@@ -28,9 +28,9 @@ _FIRST_PERSON = frozenset(("i", "me", "myself", "speaker", "the speaker"))
 _USER = frozenset((USER_LABEL, "the user", "human", "the human"))
 _EDGES = " \t\n\"“”‘’`'.,;:!?()[]"
 _WORD = re.compile(r"[^\W_]+")
-_LEFT_OUT = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
+_LEFT_OUT = re.compile(r"(?:(?<!\s)\s+)?(?:\.{3,}|…|\[\.\.\.\])\s*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_IN_THOUSANDS = re.compile(r"(\d+)k\b", re.IGNORECASE)
+_IN_THOUSANDS = re.compile(r"(?<!\d)(\d+)k\b", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 
 

@@ -17,14 +17,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from remanence.errors import Closed, RemanenceError
 from remanence.index.engine.engine import Engine
+from remanence.index.engine.in_thread import QuietThread
 from remanence.index.index import Index
+from remanence.index.index_file import space_hash
 from remanence.index.memory_cache import retry_if_erased
 from remanence.index.numbers import Position
 from remanence.index.passages import told_text
@@ -40,6 +43,7 @@ from remanence.schema.display import html_table
 from remanence.text.framing import estimate_tokens, plain_line
 
 if TYPE_CHECKING:
+    from remanence.index.index_file import IndexFile
     from remanence.ports import Vector
     from remanence.recall.told import Key, Told
     from remanence.recall.topics import Topic
@@ -81,6 +85,10 @@ _MAX_WORDS = 60
 _MAX_ENDED = 0.3
 """The probability that a memory has ended, below which it is stated. Chosen with the weights, on chats c and
 projects."""
+_READ_AT_ONCE = 16
+"""Readings between two looks whether to go on, when memories are read before a profile is asked for."""
+_FORMAT, _PART = 1, "readings"
+"""The format of the file of a space with what the reader said, and the name of its part."""
 _MAX_CACHED_PROFILES, _MAX_CACHED_TABLES, _MAX_CACHED_LINES = 16, 8, 20_000
 """Profiles, tables of topics and lines that are kept, the last ones."""
 
@@ -161,14 +169,18 @@ class _Line(NamedTuple):
 
 @dataclass(eq=False)
 class _Kept:
-    """What is kept for the profiles of one index, so that a new memory costs a few short readings."""
+    """What is kept for the profiles of one index, so that a new memory costs a few short readings. What the reader said
+    is also in a file, so that the next process need not read it again."""
 
+    file: IndexFile | None
     lock: threading.Lock = field(default_factory=threading.Lock)
     profiles: dict[_Key, Profile] = field(default_factory=dict)
     told: ToldMemories = field(default_factory=ToldMemories)
     pairs: PairReader = field(default_factory=PairReader)
     reader_failed: bool = False
     """Whether the last profile was made without the reader, because it failed. Such a profile is not kept."""
+    file_version: int = 0
+    """The version of the file that was read or written last."""
 
     def __post_init__(self) -> None:
         self.statement = lru_cache(_MAX_CACHED_LINES)(_statement)
@@ -181,8 +193,28 @@ class _Kept:
         if not self.reader_failed:
             self.profiles[key] = profile
 
+    def load(self) -> None:
+        """Read what another process has written since."""
+        if self.file is None or (version := self.file.version()) in (0, self.file_version):
+            return
+        self.file_version = version
+        found = self.file.read()
+        if found is not None and found[0].get("format") == _FORMAT:
+            self.file.load(found[1], {_PART: self.pairs})
+
+    def save(self, index: Index, position: Position) -> None:
+        """Write what the reader said, unless the file has it, or something was written or erased meanwhile."""
+        with index.lock:
+            if self.file is not None and not self.pairs.is_saved and index.catalog.position == position:
+                self.file.write({"format": _FORMAT}, {_PART: self.pairs})
+                self.pairs.is_saved, self.file_version = True, self.file.version()
+
 
 _KEPT: WeakKeyDictionary[Index, _Kept] = WeakKeyDictionary()
+
+
+def _kept_for(index: Index) -> _Kept:
+    return _KEPT.setdefault(index, _Kept(index.file_beside(".readings")))
 
 
 @retry_if_erased
@@ -199,11 +231,10 @@ def build_profile(
 ) -> Profile:
     """The profile of a space at a position; made once for each position. With `quoted`, it has only quotations."""
     now = moment or engine.now()
-    engine.profiled_spaces.add(space)
     tables = tuple(map(load_topics, TABLES)) if topics is None else (resolve_topics(topics),)
     with engine.open_index(space) as index:
         at = position(index)
-        kept = _KEPT.setdefault(index, _Kept())
+        kept = _kept_for(index)
         key = _Key(at, max_tokens, tables, quoted)
         with kept.lock:
             result = kept.profiles.get(key)
@@ -249,7 +280,7 @@ def build_profile_part(
     work. Memories before the latest ones belong to it if they were read already."""
     now = moment or engine.now()
     with engine.open_index(space) as index:
-        kept = _KEPT.setdefault(index, _Kept())
+        kept = _kept_for(index)
         with kept.lock:
             found = kept.told.latest(index, position(index), now, count=latest, most=steps)
             told = found.told
@@ -266,16 +297,50 @@ def build_profile_part(
     )
 
 
-def refresh_profile(engine: Engine, space: str) -> None:
-    """Read what is new in a space whose profile was asked for before, so that the next profile need not wait."""
+def told_with_readings(
+    index: Index, reader: Reader | None, position: Position, now: datetime, progress: Progress | None
+) -> tuple[list[Told], Sequence[Reading | None]]:
+    """What a profile may state, and what the reader says of each; None for each without a reader, or if it fails."""
+    kept = _kept_for(index)
+    with kept.lock:
+        told = kept.told.at(index, position, now)
+        return told, _readings(kept, reader, told, progress) if told else ()
+
+
+def read_when_quiet(engine: Engine) -> None:
+    """Read what is new in each space while nobody waits, in a thread, so that no profile has to."""
+    if engine.reader is not None and engine.when_quiet is None:
+        engine.when_quiet = QuietThread("remanence-reader", partial(_read_ahead, engine))
+
+
+def _read_ahead(engine: Engine, space: str, go_on: Callable[[], bool]) -> bool:
+    """Read what is new in a space. Returns whether all is read, or another process does it."""
+    lock = f"read-{space_hash(space)}"
+    try:
+        with engine.locks.acquire(lock) as locked:
+            if not locked:
+                return True
+            is_read = _read_pairs(engine, space, go_on)
+            engine.locks.delete(lock)
+            return is_read
+    except Closed:
+        raise
+    except (OSError, RemanenceError) as error:  # whoever asks for the profile is told
+        log.info("what is new in space %r was not read for its profile: %s", space, error)
+        return True
+
+
+def _read_pairs(engine: Engine, space: str, go_on: Callable[[], bool]) -> bool:
     with engine.open_index(space) as index:
-        kept = _KEPT.get(index)
-        if kept is None or not kept.profiles:
-            return
-        key = next(reversed(kept.profiles))._replace(position=index.catalog.position)
+        kept, position = _kept_for(index), index.catalog.position
         with kept.lock:
-            if key not in kept.profiles:
-                kept.keep(key, _make_profile(index, engine, kept, key, engine.now(), None))
+            told = kept.told.at(index, position, engine.now())
+        while go_on():
+            with kept.lock:
+                if len(_readings(kept, engine.reader, told, None, _READ_AT_ONCE)) == len(told):
+                    kept.save(index, position)
+                    return kept.reader_failed or index.catalog.position == position
+    return False
 
 
 def _make_profile(
@@ -283,7 +348,9 @@ def _make_profile(
 ) -> Profile:
     told = kept.told.at(index, key.position, now)
     changes = [moment for each in told for moment in _moments(each.memory) if moment > now]
-    standing = _standing(told, _readings(kept, engine.reader, told, progress))
+    readings = _readings(kept, engine.reader, told, progress)
+    kept.save(index, key.position)
+    standing = _standing(told, readings)
     lines = _within_budget(_by_topic(kept, key.tables, told, standing), key.max_tokens)
     statements = [] if key.quoted else _summarize(engine.extractor, lines, key.max_tokens)
     by = engine.extractor.name
@@ -316,6 +383,7 @@ def _readings(
     fails."""
     kept.reader_failed = False
     if reader is not None:
+        kept.load()
         try:
             return kept.pairs.read(reader, told, progress, most)
         except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything

@@ -25,12 +25,12 @@ from remanence.text.text import tokens
 _PERSON_NOUNS = RELATIONSHIP_NOUNS | KINSHIP_TITLES | load_words("professions") | set(PLURAL_RELATIONSHIP_NOUNS)
 _NOUN = "|".join(sorted(map(re.escape, _PERSON_NOUNS), key=len, reverse=True))
 _FEMALE_NOUN = compile_on_use(
-    r"(?:(?:.*(?:sister|mother|daughter)|mom|mum|mama|wife|girlfriend|fianc[eé]e|aunt(?:ie)?|tante|niece|grandma|granny|"
+    r"\A(?:(?:.*(?:sister|mother|daughter)|mom|mum|mama|wife|girlfriend|fianc[eé]e|aunt(?:ie)?|tante|niece|grandma|granny|"
     r"gran|nana|oma|nonna|abuela|landlady|actress|waitress|policewoman|housewife|nun)(?:-in-law)?|m(?:r?s|iss))\b",
     re.IGNORECASE,
 )
 _MALE_NOUN = compile_on_use(
-    r"(?:(?:.*(?:brother|father|son)|dad|papa|husband|boyfriend|fiancé|uncle|onkel|nephew|grandpa|grand?dad|opa|nonno|"
+    r"\A(?:(?:.*(?:brother|father|son)|dad|papa|husband|boyfriend|fiancé|uncle|onkel|nephew|grandpa|grand?dad|opa|nonno|"
     r"abuelo|landlord|actor|waiter|policeman|monk|priest)(?:-in-law)?|mr)\b",
     re.IGNORECASE,
 )
@@ -52,7 +52,7 @@ _BESIDE = re.compile(
     r"\b(?:when(?:ever)?|while|until|before|after|if|in case|because|since|as|so(?: that)?) (?:he|she|they)\b.*",
     re.IGNORECASE,
 )
-_WHY_ASKED = re.compile(r"\W+(?:in case|because|since|as|so that) (?:he|she|they)\b.*", re.IGNORECASE)
+_WHY_ASKED = re.compile(r"(?<!\W)\W+(?:in case|because|since|as|so that) (?:he|she|they)\b.*", re.IGNORECASE)
 _NO_NAMES = frozenset({"dr", "mr", "mrs", "ms", "miss", "prof"})
 _OTHER_KINDS = frozenset({"place", "organization", "product", "title", "url", "code"})
 _OF_USER = re.compile(r"\W*(?:I|My|Mine|We|Our|The user(?:['’]s)?)\b(?!['’]s [a-z])")

@@ -21,10 +21,11 @@ from remanence.recall.validity.current import is_over
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import ASSISTANT, PROCEDURE, RULES
 from remanence.text.repetition import same_time
-from remanence.text.text import last_words
+from remanence.text.text import last_words, text_hash
 
 if TYPE_CHECKING:
     from remanence.index.index import Index
+    from remanence.ports import Vector
     from remanence.schema import Memory
 
 _MAX_MEMORIES = 4_000
@@ -55,7 +56,7 @@ class ToldMemories:
     def at(self, index: Index, position: Position, now: datetime) -> list[Told]:
         """Those at a position, in the order told."""
         pairs = self._pairs(index, position, now)
-        self._judge(pairs)
+        self._judge(index, pairs)
         return self._told(pairs)
 
     def latest(self, index: Index, position: Position, now: datetime, *, count: int, most: int) -> LatestTold:
@@ -66,7 +67,7 @@ class ToldMemories:
         wanted = max(min(count, len(pairs)), known)
         part = pairs[len(pairs) - wanted :]
         new = [pair for pair in reversed(part) if not self._knows(*pair)]
-        self._judge(new[:most])
+        self._judge(index, new[:most])
         # Counted again: what was known before may have been cleared.
         unknown = sum(not self._knows(*pair) for pair in part)
         return LatestTold([] if unknown else self._told(part), wanted - unknown, wanted, len(pairs))
@@ -90,14 +91,24 @@ class ToldMemories:
         known = self._known.get(memory.id)
         return known is not None and known.context == context and (known.memory is memory or known.memory == memory)
 
-    def _judge(self, pairs: Sequence[tuple[Memory, str]]) -> None:
+    def _judge(self, index: Index, pairs: Sequence[tuple[Memory, str]]) -> None:
         new = [pair for pair in pairs if not self._knows(*pair)]
         if len(self._known) + len(new) > _MAX_CACHED:
             self._known.clear()
             new = list(pairs)
         texts = [f"{last_words(context, BEFORE_WORDS)} {memory.text}".strip() for memory, context in new]
-        for (memory, context), vector in zip(new, sentence_embedder().embed(texts) if texts else (), strict=True):
+        for (memory, context), vector in zip(new, _vectors(index, texts), strict=True):
             self._known[memory.id] = Told(memory, context, vector)
+
+
+def _vectors(index: Index, texts: Sequence[str]) -> list[Vector]:
+    """The vectors of these texts by the default embedder; those that the space has are not made again."""
+    embedder = sentence_embedder()
+    hashes = [text_hash(text) for text in texts]
+    known = dict(index.load_vectors(hashes)) if index.model == embedder.fingerprint else {}
+    if new := {key: text for key, text in zip(hashes, texts, strict=True) if key not in known}:
+        known.update(zip(new, embedder.embed(list(new.values())), strict=True))
+    return [known[key] for key in hashes]
 
 
 def _current_rows(index: Index, position: Position, now: datetime) -> list[Row]:

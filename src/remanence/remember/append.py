@@ -61,8 +61,7 @@ def append(
             memories += _append_chunk(engine, space, chunk, prepared, memories, extra, extra_at, embed_later)
         if progress is not None:
             progress(len(memories), len(prepared))
-    if space in engine.profiled_spaces and engine.notify_worker is not None:
-        engine.notify_worker(space)
+    engine.report_news(space)
     return memories
 
 

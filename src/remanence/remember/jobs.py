@@ -21,7 +21,6 @@ from remanence.index.index import Index
 from remanence.index.journal import JobState, JobStatus
 from remanence.ledger.codec import kinds_of
 from remanence.ports import FactExtractor
-from remanence.recall.profile import refresh_profile
 from remanence.remember import remember
 from remanence.remember.append import append
 from remanence.remember.prepare import PreparedVersion
@@ -314,7 +313,7 @@ class _AlreadyFinished(Exception):
 
 
 class Worker:
-    """A thread that does the jobs of some spaces when they are due, and reads what is new for their profiles."""
+    """A thread that does the jobs of some spaces when they are due."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -338,7 +337,6 @@ class Worker:
         due: list[int] = []
         for space in list(self._spaces):
             run_due_jobs(self._engine, space)
-            refresh_profile(self._engine, space)
             with self._engine.open_index(space) as index:
                 due += [due_at(self._engine, index, job) for job in index.journal.unfinished_jobs()]
         if not due:

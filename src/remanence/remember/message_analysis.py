@@ -93,7 +93,7 @@ def analyze_message(text: str) -> MessageAnalysis:
         >>> analyze_message("Thanks, that sounds great!").reason
         'it asks, requests or chats, and tells nothing that lasts'
     """
-    head = inputs.check_query(text)[:_MAX_LENGTH].strip()
+    head = inputs.check_message(text)[:_MAX_LENGTH].strip()
     names = find_question_names(head)
     tells = tells_probability(head) if head else 0.0
     claims = RuleExtractor().extract(head, now=EPOCH, speaker=SELF).triples if head else ()
@@ -121,7 +121,7 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
         >>> analyze_for_recall("Write a haiku about rain.").recall
         False
     """
-    head = inputs.check_query(text)[:_MAX_LENGTH].strip()
+    head = inputs.check_message(text)[:_MAX_LENGTH].strip()
     names = find_question_names(head)
     query = _without_introduction(head)
     recall, confidence, reason = _recall_verdict(head, query)

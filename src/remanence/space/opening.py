@@ -27,6 +27,7 @@ from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.readers import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.ports import Ledger, LockingLedger, Signal, VectorStores
+from remanence.recall.profile import read_when_quiet
 from remanence.remember.jobs import Worker
 from remanence.space.space import Space
 from remanence.transfer.export_file import TransferReport
@@ -60,6 +61,7 @@ def open(
     cache: str | Path | None = None,
     cache_size: int | None = None,
     timeout: float | None = DEFAULT_TIMEOUT,
+    durable: bool = True,
 ) -> Space:
     """Open the space in a folder or a PostgreSQL database; it is created if it does not exist.
 
@@ -95,6 +97,8 @@ def open(
             left out. Beyond that, those least recently used are closed, and opened again when they are needed.
         timeout: How many seconds one call of an embedder or extractor of yours may take. A text whose embedder does not
             answer is stored without a vector, which is made later. None: no limit.
+        durable: In a folder, whether a write waits until the disk has it. False is faster, and a power cut may lose the
+            last writes; a process that is killed loses none in either case.
 
     Returns:
         The space. Close it with `close`, or use it in a `with` block.
@@ -129,7 +133,11 @@ def open(
     name = DEFAULT_SPACE if space is None else inputs.escape_level(space)
     if ledger is not None and policy.encryption is not None:
         raise InvalidInput("encryption= is for the ledger in a folder, and ledger= is another one. Leave one out.")
-    opened = open_ledger(location, policy.encryption) if ledger is None else ledger
+    if not isinstance(durable, bool):
+        raise InvalidInput(f"durable={durable!r} is neither True nor False.")
+    if ledger is not None and not durable:
+        raise InvalidInput("durable=False is for the ledger in a folder, and ledger= is another one. Leave one out.")
+    opened = open_ledger(location, policy.encryption, durable=durable) if ledger is None else ledger
     with close_on_error(opened):
         engine = Engine(
             opened,
@@ -150,6 +158,8 @@ def open(
         replace_former_default(engine)
     thread = Worker(engine) if worker else None
     engine.notify_worker = None if thread is None else thread.notify
+    if worker:
+        read_when_quiet(engine)
     return Space(engine, name, worker=thread, root=True)
 
 

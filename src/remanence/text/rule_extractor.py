@@ -22,9 +22,9 @@ _MAX_EVENT_CHARS = 2_000
 """Characters of a text that may have happened at one time; a longer one is a document."""
 _MAX_HEADING_CHARS = 100
 """Characters of a first line that is a heading."""
-_BRACKETS = re.compile(r"\s*\([^)]*\)")
-_DECORATION = r"[\s#*\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001ffff]+"  # marks of Markdown, arrows, emoji
-_AROUND_HEADING = re.compile(rf"^{_DECORATION}|{_DECORATION}$")
+_BRACKETS = re.compile(r"(?:(?<!\s)\s+)?\([^()]*\)")
+_DECORATION = r"[\s#*\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001ffff]"  # marks of Markdown, arrows, emoji
+_AROUND_HEADING = re.compile(rf"^{_DECORATION}+|(?<!{_DECORATION}){_DECORATION}+$")
 _SENTENCE_MARKS = (".", "!", "?", ":", "。", "！", "？", "：")
 _USER = re.compile(r"(?:^|[.!?]\s+|\n)((?:The u|U)ser)(?=['’]s |\s+[a-z])")
 _ROLES = {"user": SELF, "human": SELF, "assistant": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}

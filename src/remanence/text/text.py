@@ -218,7 +218,7 @@ _BREAK = re.compile(
 )
 _BREAK_MARK = re.compile(r"[.!?…。！？\n]")
 """A character that every break has. Searching for it alone is many times as fast."""
-_LAST_WORD = re.compile(r"([\w.]+)\.$")
+_LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.$")
 
 
 def sentence_breaks(text: str, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:

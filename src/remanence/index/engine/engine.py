@@ -17,6 +17,7 @@ from remanence.events import Event
 from remanence.index import SIGNALS
 from remanence.index.engine.embedding import BackgroundEmbedder, LedgerEmbedder
 from remanence.index.engine.erasure_cleanup import ErasureCleaner
+from remanence.index.engine.in_thread import QuietThread, check_cancelled
 from remanence.index.engine.inputs import as_utc
 from remanence.index.engine.open_indexes import OpenIndexes
 from remanence.index.engine.policy import NO_RULES, TrustRules
@@ -102,9 +103,9 @@ class Engine:
         self._stores_lock = threading.Lock()
         self._closed = False
         self.notify_worker: Callable[[str], None] | None = None
-        """Called with the name of a space that is opened with unfinished jobs, or has news for its profile."""
-        self.profiled_spaces: set[str] = set()
-        """The spaces whose profile was asked for."""
+        """Called with the name of a space that is opened with unfinished jobs."""
+        self.when_quiet: QuietThread | None = None
+        """Told of spaces that may have memories which the reader has not read for a profile."""
         self.erasure_cleaner = ErasureCleaner(self)
         self.background_embedder = BackgroundEmbedder(self)
         self.ledger_embedder.check()
@@ -140,6 +141,7 @@ class Engine:
     def open_index(self, space: str, *, catch_up: bool = True) -> Iterator[Index]:
         """The index of a space, kept open while in use. It is brought up to date with the ledger, unless `catch_up` is
         false: a writer does that in its transaction."""
+        check_cancelled()
         with self.indexes.use(space) as (index, is_new):
             if catch_up and not is_new:
                 index.catch_up()
@@ -224,10 +226,17 @@ class Engine:
         if self.notify_worker is not None and index.journal.unfinished_jobs():
             self.notify_worker(index.space)
 
+    def report_news(self, space: str) -> None:
+        """Notify the thread that reads when a space is quiet, if there is one."""
+        if self.when_quiet is not None:
+            self.when_quiet.notify(space)
+
     def close(self) -> None:
         if self.was_forked:  # locks, files and threads belong to the process that forked this one
             self.ledger.close()
             return
+        if self.when_quiet is not None:
+            self.when_quiet.stop()
         self.erasure_cleaner.stop()
         self.background_embedder.stop()
         with self._stores_lock:
@@ -284,6 +293,7 @@ class Engine:
         else:
             index = self.build_index(space, lambda _: _open_store(stores, space, dimension), file)
         self.report_unfinished_jobs(index)
+        self.report_news(space)
         return index
 
     def _vector_stores(self) -> VectorStores:

@@ -6,7 +6,10 @@ import atexit
 import inspect
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextvars import ContextVar
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakMethod, WeakSet
 
@@ -59,6 +62,25 @@ def iterate_in_thread(
     return _named(run, method)
 
 
+class WorkCancelled(BaseException):
+    """Nobody waits for the result of this work any more. It is no Exception: no part of the work handles it."""
+
+
+_cancelled: ContextVar[threading.Event | None] = ContextVar("remanence_cancelled", default=None)
+
+
+def cancel_with(event: threading.Event) -> None:
+    """Let the work of this context end, at its next step, once the event is set."""
+    _cancelled.set(event)
+
+
+def check_cancelled() -> None:
+    """Raise `WorkCancelled` if nobody waits for the work of this context any more."""
+    event = _cancelled.get()
+    if event is not None and event.is_set():
+        raise WorkCancelled
+
+
 _Made = TypeVar("_Made", bound=Callable[..., Any])
 
 
@@ -95,6 +117,10 @@ class ClosedAtEnd:
 
 log = logging.getLogger(__name__)
 
+_QUIET_SECONDS = 2.0
+"""Seconds without news after which a space is quiet."""
+_MIN_PAUSE = 0.05
+"""Seconds between two tries of work that was ended."""
 _EXIT_WAIT = 5.0
 """How many seconds a program that ends without closing its spaces waits for what a thread is doing. Chosen by hand."""
 
@@ -162,6 +188,52 @@ class PeriodicThread:
                 log.exception("%s; trying again", self._problem)
                 pause = self._retry_seconds
             del run_once
+
+
+class QuietThread:
+    """Does some work in each space that had news, once there were none for a while: it is not to slow down who writes.
+
+    Args:
+        name: The name of the thread.
+        work: Called with the name of a space and a function that says whether to go on. Returns whether all is done;
+            what `go_on` ended is tried again.
+    """
+
+    def __init__(self, name: str, work: Callable[[str, Callable[[], bool]], bool]) -> None:
+        self._work = work
+        self._news: dict[str, float] = {}  # when each space that is not done had news last
+        self._thread = PeriodicThread(name, self._run, problem="a background task failed", retry_seconds=_QUIET_SECONDS)
+
+    def notify(self, space: str) -> None:
+        """There are news in this space."""
+        was_idle = not self._news
+        self._news[space] = time.monotonic()
+        self._thread.start(first_pause=_QUIET_SECONDS)
+        if was_idle:
+            self._thread.notify()
+
+    def stop(self) -> None:
+        self._thread.stop()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything is done."""
+        return not self._news
+
+    def _may_go_on(self, space: str, since: float) -> bool:
+        return self._thread.running and self._news[space] == since
+
+    def _run(self) -> float | None:
+        for space, since in list(self._news.items()):
+            if time.monotonic() < since + _QUIET_SECONDS:
+                continue
+            if self._work(space, partial(self._may_go_on, space, since)):
+                last = self._news.pop(space)
+                if last != since:  # there were news meanwhile
+                    self._news[space] = last
+        if not self._news:
+            return None
+        return max(_MIN_PAUSE, min(self._news.values()) + _QUIET_SECONDS - time.monotonic())
 
 
 _started: WeakSet[PeriodicThread] = WeakSet()

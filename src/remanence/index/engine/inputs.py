@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from remanence.ports import Progress
 
 MAX_TEXT_LENGTH = 2_000_000
-"""Characters of a text or a query, at most: it guards the memory of whoever extracts from it and stores it."""
+"""Characters of a text, at most: it guards the memory of whoever extracts from it and stores it."""
+MAX_QUESTION_LENGTH = 10_000
+"""Characters of a question, or of a turn before it, at most: it is read while somebody waits."""
 MAX_TAGS = 256
 """Tags of a memory, at most."""
 MAX_NAME_LENGTH = 512
@@ -74,10 +76,20 @@ def check_window(start: Moment | None, end: Moment | None, now: datetime) -> Win
 
 def check_query(text: object) -> str:
     """The text of a question. Characters that cannot be stored are replaced by spaces."""
+    if isinstance(text, str) and len(text) > MAX_QUESTION_LENGTH:
+        raise InvalidInput(
+            f"the question has {len(text):,} characters. At most {MAX_QUESTION_LENGTH:,} are read. Ask a shorter one; "
+            "space.for_prompt() takes a longer message and searches for its beginning."
+        )
+    return check_message(text)
+
+
+def check_message(text: object) -> str:
+    """The text of a message, which may be long. Characters that cannot be stored are replaced by spaces."""
     if not isinstance(text, str):
         raise InvalidInput(f"query={text!r} is {type_name(text)}, not text. Ask with a string.")
     if len(text) > MAX_TEXT_LENGTH:
-        raise InvalidInput(f"the query has {len(text):,} characters. At most {MAX_TEXT_LENGTH:,} are read.")
+        raise InvalidInput(f"the text has {len(text):,} characters. At most {MAX_TEXT_LENGTH:,} are read.")
     return _NOT_TEXT.sub(" ", text)
 
 
@@ -279,7 +291,7 @@ def check_flag(value: object, what: str) -> bool:
 
 
 def check_turns(value: object, what: str) -> tuple[str, ...]:
-    """Turns of a conversation, each as one line with its speaker if it has one."""
+    """Turns of a conversation, each as one line with its speaker if it has one; of a pasted document only the end."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(
             f"{what}={shorten_repr(value)} is not a list of turns. Give [{{'role': 'user', 'content': '…'}}]."
@@ -295,7 +307,8 @@ def check_turns(value: object, what: str) -> tuple[str, ...]:
                 f"{what} has the turn {shorten_repr(turn)}. "
                 "Give texts, or dicts such as {'role': 'user', 'content': '…'}."
             )
-        lines.append(f"{speaker}: {text}" if speaker else text)
+        said = text[-MAX_QUESTION_LENGTH:]
+        lines.append(f"{speaker}: {said}" if speaker else said)
     return tuple(lines)
 
 

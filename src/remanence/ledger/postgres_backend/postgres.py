@@ -51,6 +51,8 @@ _PARAMETERS: Mapping[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
+_ISOLATION = "-c default_transaction_isolation=read\\ committed"
+"""Whatever the address and the database say: a writer that has waited has to see what the others wrote meanwhile."""
 _SECRET = ("password", "sslpassword", "passfile")
 _SCHEMA_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
@@ -98,7 +100,7 @@ def connect(address: Address) -> Connection:
     """A connection with our settings that commits each statement, unless a transaction was begun."""
     connection_parameters = psycopg.conninfo.conninfo_to_dict(address.conninfo)
     options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
-    options = f"{options} {connection_parameters.get('options') or ''} -c search_path={address.schema}"
+    options = f"{options} {connection_parameters.get('options') or ''} {_ISOLATION} -c search_path={address.schema}"
     parameters = {name: value for name, value in _PARAMETERS.items() if name not in connection_parameters}
     name = connection_parameters.get("application_name") or "remanence"
     try:
@@ -173,7 +175,8 @@ def _translate(name: str, error: Exception) -> Exception:
         return InvalidInput(f"a value cannot be stored or searched for: {text}.")
     if isinstance(error, codes.LockNotAvailable):
         return LedgerUnavailable(
-            f"{name}: another process has been writing for {LOCK_SECONDS} s. Try again, or end it."
+            f"{name}: another process has been writing for longer than lock_timeout, which is {LOCK_SECONDS} s unless "
+            "the address says otherwise. Try again, or end it."
         )
     if isinstance(error, codes.QueryCanceled):
         return LedgerUnavailable(f"{name} did not answer in time ({text}). Try again, or look at its load.")

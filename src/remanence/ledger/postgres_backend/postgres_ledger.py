@@ -62,6 +62,7 @@ class PostgresLedger(SqlLedger):
             f"{tables.GET_META.replace('?', repr(tables.HEAD_KEY))}; {postgres_tables.RECORDED_AFTER}"
         )
         self._unsent: list[tuple[str, list[Sequence[Any]]]] = []
+        self._has_failed = False  # whether a pipeline of the writer's connection failed
         self._last_times: dict[str, int] = {}  # when the last entry of some spaces was recorded
         self._last_times_at = 0  # the position as of which that is
         # Not a semaphore, which is Python code: an interrupt in it would leave it locked for ever.
@@ -99,6 +100,7 @@ class PostgresLedger(SqlLedger):
             return self._lock_and_find_head()
 
     def _connect_writer(self) -> None:
+        self._has_failed = False
         self._writer.close()  # which ends a transaction that an interrupt has left
         self._writer = postgres.connect_to_write(self._address)
         self._last_times.clear()  # the server may have been restored from a backup
@@ -147,6 +149,8 @@ class PostgresLedger(SqlLedger):
                 if commit:
                     cursor.execute("COMMIT", prepare=False)  # a failed statement before it prevents it
         except psycopg.Error as error:
+            # The server skipped the rest of the pipeline, and with it statements that the driver takes to be prepared.
+            self._has_failed = True
             # The driver answers an interrupt in here with an error of its own.
             if isinstance(error.__context__, BaseException) and not isinstance(error.__context__, Exception):
                 raise error.__context__ from None
@@ -191,7 +195,8 @@ class PostgresLedger(SqlLedger):
         return rows[0][0] if rows else None
 
     def _roll_back(self, *, interrupted: bool = False) -> None:
-        if interrupted:  # the driver may be in the middle of an exchange; the server rolls back when it has no client
+        # If interrupted, the driver may be in the middle of an exchange. The server rolls back when it has no client.
+        if interrupted or self._has_failed:
             self._writer.close()
             return
         try:

@@ -9,7 +9,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Container
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -52,6 +52,7 @@ def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | Non
         created = not path.exists()
         if created:
             path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
+            _synchronize_folder(path.parent.parent)
         header = b""
         if not is_open:
             with path.open("rb") as file:
@@ -89,6 +90,16 @@ def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | Non
     return path
 
 
+def _synchronize_folder(folder: Path) -> None:
+    """Let the disk have a folder that was made in this one. SQLite does it for its own files."""
+    with suppress(OSError):  # not every system can
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def _leftover_files(folder: Path) -> list[str]:
     """What there is in a folder that only a ledger with entries leaves behind."""
     patterns = {_HEAD_FILE: (_HEAD_FILE,), "index": ("index/*.npz", "index/*/*.idx"), "vectors": ("vectors/*/",)}
@@ -104,15 +115,17 @@ def file_identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection with our settings that several threads may use, one at a time."""
+def connect(path: Path, *, durable: bool = True) -> sqlite3.Connection:
+    """A connection with our settings that several threads may use, one at a time. If it is `durable`, a commit waits
+    until the disk has it."""
     # mode=rw: if the file was deleted meanwhile, this is an error and does not create an empty ledger.
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode=rw", uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
     )
     # For a new file: with pages of 4,096 bytes, embeddings of a kilobyte leave a quarter of each page empty.
     connection.execute("PRAGMA page_size=8192")
-    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+    connection.execute("PRAGMA fullfsync=ON")  # for macOS, where the disk may keep in memory what was synchronised
     connection.execute("PRAGMA secure_delete=ON")  # erased text is overwritten, not only unlinked
     return connection
 
@@ -194,8 +207,8 @@ class HeadRecord:
     """The file `ledger.head` next to the ledger, with the position and digest of the last commit.
 
     SQLite ignores its write-ahead log after the first damaged page, without an error. The record is written after each
-    commit, outside that log, so that a ledger that ends before it is detected. It is not synchronised with the disk:
-    after a power failure it may be behind, which says nothing, and the ledger may be behind, which is what it is for.
+    commit, outside that log, so that a ledger that ends before it is detected. It is never ahead of what the disk has,
+    as the log was synchronised before. The record itself is not: after a power cut it may be behind, and says nothing.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -42,7 +42,8 @@ class SqliteLedger(SqlLedger):
     _instances: ClassVar[WeakSet[SqliteLedger]] = WeakSet()
     _opening: ClassVar[AbstractContextManager[object]] = threading.Lock()
 
-    def __init__(self, folder: Path, encryption: Encryption | None = None) -> None:
+    def __init__(self, folder: Path, encryption: Encryption | None = None, *, durable: bool = True) -> None:
+        self._durable = durable
         self._connected = self._log_has_erased_text = False
         with self._opening:  # no other thread may connect while the file is read: see `ensure_ledger_file`
             connected = [other for other in self._instances if other._connected]
@@ -54,7 +55,7 @@ class SqliteLedger(SqlLedger):
             self._errors = sqlite.translated_errors(self.path)
             self._head_record = sqlite.HeadRecord(self.path.parent)
             with self._errors:
-                self._writer = sqlite.connect(self.path)
+                self._writer = sqlite.connect(self.path, durable=durable)
             self._file: tuple[int, int] | None = sqlite.file_identity(self.path)
             self._log_path = self.path.with_name(f"{self.path.name}-wal")
             self._log: tuple[int, int] | None = None
@@ -126,7 +127,7 @@ class SqliteLedger(SqlLedger):
     def _commit(self, transaction: SqlTransaction) -> None:
         with self._errors:
             self._writer.execute("COMMIT")
-        if transaction.has_entries:
+        if transaction.has_entries and self._durable:
             self._head_record.write(transaction.chain_head)
         if transaction.erased:
             self._clean_log(wait=_LOG_WAIT)
@@ -233,12 +234,23 @@ class SqliteLedger(SqlLedger):
 
     def _close(self) -> None:
         self._clean_log(wait=1.0)
+        if not self._durable:
+            self._record_head_when_durable()
         self._disconnect()
 
     def _disconnect(self) -> None:
         self._writer.close()
         self._head_record.close()
         self._connected = False
+
+    def _record_head_when_durable(self) -> None:
+        """Record the last entry once the disk has it, where commits did not wait for that."""
+        with suppress(sqlite3.Error):  # such as a lock; then the record stays behind
+            self._writer.execute("PRAGMA busy_timeout=0")
+            last = self._writer.execute(tables.LAST_ENTRY).fetchone()
+            blocked, in_log, copied = self._writer.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+            if last is not None and not blocked and in_log == copied:
+                self._head_record.write(ChainHead(*last))
 
     def _check_file(self) -> None:
         """Raise if the file was moved or deleted: SQLite would write to it, and the entries would be lost."""

@@ -4,9 +4,9 @@ Each memory is read once with each of the few earlier ones that are nearest to i
 earlier one says as the question: what replaces it answers that, and what only belongs to the same topic does not. The
 two are a day apart at most, so that age alone says nothing.
 
-A reading belongs to the two lines. So a new memory costs as many short readings as it has near ones, and the others
-stay as they are. `models/ended_weights.tsv`, learned by training/ended_weights.py from chats in which people marked
-what ended, turns the readings and the kind of a memory into one probability.
+A reading belongs to the two lines, and is kept in a file of the space. So a new memory costs as many short readings as
+it has near ones, and the others stay as they are. `models/ended_weights.tsv`, learned by training/ended_weights.py from
+chats in which people marked what ended, turns the readings and the kind of a memory into one probability.
 
 Which earlier memories are the nearest is found anew only where something changed. What is kept is what would be found
 from scratch: a memory is looked at again if one of those that it had is gone, or if a new one is at least as near as
@@ -15,6 +15,7 @@ the last of them. Products of rounded vectors are exact, so that nothing depends
 
 from __future__ import annotations
 
+import hashlib
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -22,16 +23,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from remanence.index.engine.in_thread import check_cancelled
 from remanence.recall.log_odds import log_odds
 from remanence.recall.reader_lines import as_reader_line, check_reading
 from remanence.recall.told import Key, Told
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from remanence.ports import Progress, Reader, Vector
     from remanence.recall.told import Key, Told
 
@@ -94,6 +98,8 @@ _DAY = timedelta(days=1)
 _MARKS = ".,;!?"
 _MAX_CACHED = 30_000
 """Readings from which on only those of the last profile are kept."""
+_DIGEST_SIZE = 16
+"""Bytes of what identifies the two memories of a reading in a file."""
 
 
 class Reading(NamedTuple):
@@ -121,11 +127,29 @@ class _Pair(NamedTuple):
 
 
 class PairReader:
-    """Reads memories with the earlier ones that they are near to, each two once."""
+    """Reads memories with the earlier ones that they are near to, each two once. A file of it has what was used in the
+    last complete reading."""
 
     def __init__(self) -> None:
         self._nearest = NearestEarlier(_NEAR)
-        self._pairs: dict[tuple[str, Key, Key], _Pair] = {}
+        self._pairs: dict[bytes, _Pair] = {}
+        self._used: dict[bytes, _Pair] = {}
+        self.is_saved = True
+        """Whether a file has all that was read last."""
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        keys = np.frombuffer(b"".join(self._used), np.uint8).reshape(-1, _DIGEST_SIZE)
+        return {"keys": keys, "pairs": np.array(list(self._used.values()), np.float64).reshape(-1, len(_Pair._fields))}
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        keys = np.ascontiguousarray(arrays["keys"], np.uint8).tobytes()
+        pairs = arrays["pairs"].tolist()
+        if len(keys) != _DIGEST_SIZE * len(pairs):
+            raise ValueError(f"there are {len(pairs)} readings for {len(keys)} bytes of keys")
+        starts = range(0, len(keys), _DIGEST_SIZE)
+        read = {keys[at : at + _DIGEST_SIZE]: _Pair(*pair) for at, pair in zip(starts, pairs, strict=True)}
+        self._pairs = read | self._pairs
+        self._used, self.is_saved = read, True
 
     def read(
         self, reader: Reader, told: Sequence[Told], progress: Progress | None = None, most: int | None = None
@@ -136,15 +160,16 @@ class PairReader:
         memory is begun after so many new readings: the answer is then about the latest memories only.
         """
         of_each: list[list[_Pair]] = [[] for _ in told]
-        used: dict[tuple[str, Key, Key], _Pair] = {}
+        used: dict[bytes, _Pair] = {}
         nearest = self._nearest.of(told)
         first, before = 0, len(self._pairs)
         for place in reversed(range(len(told))):
+            check_cancelled()
             if most is not None and len(self._pairs) - before >= most:
                 first = place
                 break
             for number in nearest[place]:
-                key = (reader.fingerprint, told[number].key, told[place].key)
+                key = _digest(reader.fingerprint, told[number].key, told[place].key)
                 pair = self._pairs.get(key)
                 if pair is None:
                     pair = self._pairs[key] = _read(reader, told[number], told[place])
@@ -152,9 +177,16 @@ class PairReader:
                 of_each[number].append(pair)
             if progress is not None:
                 progress(len(told) - place, len(told))
-        if not first and len(self._pairs) > _MAX_CACHED:
-            self._pairs = used
+        if not first:
+            self.is_saved = self.is_saved and used.keys() == self._used.keys()
+            self._used = used
+            if len(self._pairs) > _MAX_CACHED:
+                self._pairs = used
         return [_together(pairs) if pairs else _ALONE for pairs in of_each[first:]]
+
+
+def _digest(*parts: object) -> bytes:
+    return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).digest()
 
 
 def _together(pairs: Sequence[_Pair]) -> Reading:

@@ -65,7 +65,7 @@ class SqliteDatabase:
                 self._path.touch(mode=0o600)
             self._connection = sqlite3.connect(self._path or ":memory:", check_same_thread=False, timeout=10)
             self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.execute("PRAGMA secure_delete=ON")
         except (OSError, sqlite3.Error) as error:
             raise self._unavailable(error) from error

@@ -279,7 +279,7 @@ _WORDS = re.compile(
 _JOINED_WORDS = re.compile(r" and (?P<words>[a-z][a-z'’-]*(?: [a-z][a-z'’-]*)?)(?=[.;:!\n)]|$)")
 """The rest of an object of two parts: "fish and chips"."""
 _EMPTY_WORDS = load_words("empty_objects") | FUNCTION_WORDS - {"and"}
-_PROFESSION = re.compile(rf"(?P<words>(?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)")
+_PROFESSION = re.compile(rf"(?<![a-z-])(?P<words>(?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)")
 _NUMBER = re.compile(r"(?P<words>\d{1,3})(?: years old)?(?=[.,](?!\d)|[;:!\n)]|$| (?:and|but|now|today)\b)")
 _DATE = re.compile(rf"(?:the )?(?P<words>{load_pattern('dates')}|(?:1[5-9]|20)\d\d)(?![\w-])")
 _LANGUAGE = re.compile(r"(?P<words>[A-Z]\w+)(?P<joint>,? and |, )?")

@@ -67,7 +67,7 @@ by hand."""
 _SHORTEST = 4
 """Letters of the shortest word that is evidence without being a function word. Chosen by hand."""
 _LETTERS = re.compile(r"[^\W\d_]+")
-_SENTENCE_START = re.compile(r"(?:^|[.!?…¿¡:\n\"“„«])\s*([^\W\d_]+)")
+_SENTENCE_START = re.compile(r"(?:^|[.!?…¿¡:\n\"“„«])[^\S\n]*([^\W\d_]+)")
 _LETTERS_FILE = Path(__file__).with_name("letter_triples.txt")
 
 

@@ -155,7 +155,7 @@ _ACRONYM = re.compile(
     r"(?P<name>(?:[A-Z][\w&-]{1,30} (?:of |for |and |the |de |in )?){1,6}[A-Z][\w&-]{1,30})"
     r" \((?:the )?(?P<alias>[A-Z][A-Z&]{1,6})\)"
 )
-_DIMINUTIVE = re.compile(r"(?P<stem>[a-z]{2,}?[^aeiouy])(?:(?<=(.))\2)?(?:y|ie|i|ey|o)$")
+_DIMINUTIVE = re.compile(r"(?<![a-z])(?P<stem>[a-z]{2,}?[^aeiouy])(?:(?<=(.))\2)?(?:y|ie|i|ey|o)$")
 _TOLD = tuple(compile_pattern(name) for name in ("alias_after_name", "alias_before_name", "name_in_real_life"))
 _FORMER = compile_pattern("former_name")
 _TO_OTHERS = compile_pattern("alias_to_others")

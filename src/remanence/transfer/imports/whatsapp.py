@@ -36,7 +36,7 @@ _NO_WORDS = re.compile(
     r"|(?:This message was deleted|You deleted this message)\.?|(?:Missed (?:voice|video) call).{0,40}",
     re.IGNORECASE,
 )
-_ADDED = re.compile(r"\s*<(?:This message was edited|attached: [^<>]*)>")
+_ADDED = re.compile(r"(?<!\s)\s*<(?:This message was edited|attached: [^<>]*)>")
 _DOTTED = re.compile(r"\[?\d+\.\d")
 _ORDERS = {"DMY": (2, 1, 0), "MDY": (2, 0, 1), "YMD": (0, 1, 2)}
 DATE_ORDERS = tuple(_ORDERS)
