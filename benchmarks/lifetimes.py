@@ -31,8 +31,7 @@ import figures
 import remanence
 from remanence.models.embedders import sentence_embedder
 from remanence.models.lifetimes import matters_of, pace_of_spaces, pace_of_topic, survival
-from remanence.schema.notebook_pictures import svg_document, text_element
-from remanence.upkeep.steps.decay_picture import COLORS, MARGIN
+from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element
 
 _ASKED = 2
 """How many facts are asked for after each session."""
