@@ -17,7 +17,7 @@ from remanence.testing import FakeClock, HashingEmbedder
 from remanence.testing.fakes import HungModel, ScriptedModel
 from remanence.text.rule_extractor import RuleExtractor
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
-from remanence.upkeep.steps.memory_clusters import MAX_FAILURES, TextMerger, merge_sentences
+from remanence.upkeep.steps.merged_text import MAX_FAILURES, TextMerger, merge_sentences
 from test_llm import as_chat_model, as_function, as_llama_llm
 
 TEA = (

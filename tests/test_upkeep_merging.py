@@ -16,8 +16,8 @@ from examples import examples
 from remanence import InvalidInput
 from remanence.testing import FakeClock
 from remanence.text.text import split_sentences
-from remanence.upkeep.steps import discovery, memory_clusters
-from remanence.upkeep.steps.memory_clusters import merge_sentences, sentence_key
+from remanence.upkeep.steps import clusters, discovery
+from remanence.upkeep.steps.merged_text import merge_sentences, sentence_key
 
 TEA = (
     "Alice drinks green tea in the morning.",
@@ -56,7 +56,7 @@ class TestClusters:
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7)
         [cluster] = upkeep.clusters()
         for merge, review, action in ((0.7, 0.6, "merge"), (0.99, 0.6, "review"), (0.99, 0.98, "keep")):
-            monkeypatch.setattr(memory_clusters, "_REVIEW_COHESION", review)
+            monkeypatch.setattr(clusters, "_REVIEW_COHESION", review)
             [found] = upkeep.with_settings(merge_cohesion=merge).clusters()
             assert (found.id, found.action) == (cluster.id, action)
 

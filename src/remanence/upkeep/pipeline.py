@@ -23,9 +23,9 @@ from remanence.upkeep.plans import Plan, ResultTable, StalePlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import consolidation, decay, discovery, garbage_collection
+from remanence.upkeep.steps.clusters import Clusters
 from remanence.upkeep.steps.consolidation import Merge
 from remanence.upkeep.steps.decay import DecayReport, ScoredMemories
-from remanence.upkeep.steps.memory_clusters import Clusters
 from remanence.upkeep.vault_notes import promotion
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.clusters import MAX_CLUSTER_SIZE
 from remanence.upkeep.steps.consolidation import step_of_mode
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

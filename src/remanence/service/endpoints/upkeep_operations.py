@@ -21,10 +21,10 @@ from remanence.space.space import Space
 from remanence.upkeep.pipeline import DEFAULT_STEPS, UpkeepPlan
 from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run, UndoReport
+from remanence.upkeep.steps.clusters import MAX_CLUSTER_SIZE, Cluster
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
 from remanence.upkeep.steps.discovery import DiscoveryPlan
 from remanence.upkeep.steps.garbage_collection import GcPlan
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Cluster
 from remanence.upkeep.vault_notes.promotion import PromotionPlan
 
 _MAX_PLANS = 64

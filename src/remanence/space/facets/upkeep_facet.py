@@ -26,11 +26,11 @@ from remanence.upkeep.plans import AnyPlan, Plan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import consolidation, discovery, garbage_collection
+from remanence.upkeep.steps.clusters import Cluster
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
 from remanence.upkeep.steps.decay import ScoredMemories
 from remanence.upkeep.steps.discovery import DiscoveryPlan
 from remanence.upkeep.steps.garbage_collection import GcPlan, MissedRecallReport
-from remanence.upkeep.steps.memory_clusters import Cluster
 from remanence.upkeep.vault_notes import promotion, vault_import
 from remanence.upkeep.vault_notes.promotion import PromotionPlan
 from remanence.upkeep.vault_notes.vault_import import VaultImportPlan

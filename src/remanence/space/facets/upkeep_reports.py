@@ -20,9 +20,9 @@ from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import decay, garbage_collection
 from remanence.upkeep.steps.asking import ReviewList, find_uncertain
+from remanence.upkeep.steps.clusters import MAX_CLUSTER_SIZE, Clusters, find_clusters
 from remanence.upkeep.steps.decay import DecayReport, ScoredMemories, score_memories
 from remanence.upkeep.steps.garbage_collection import MissedRecallReport
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Clusters, find_clusters
 
 if TYPE_CHECKING:
     from remanence.ports import Progress

@@ -24,17 +24,9 @@ from remanence.text.text import pluralize, split_passages, text_hash
 from remanence.upkeep import plans
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
 from remanence.upkeep.steps.decay import MAX_STRENGTH, ScoredMemories, last_used, strength_of
-from remanence.upkeep.steps.memory_clusters import (
-    MAX_CLUSTER_SIZE,
-    MAX_NEIGHBOURS,
-    Cluster,
-    Clusters,
-    MergedText,
-    TextMerger,
-    contains_name,
-    find_clusters,
-)
+from remanence.upkeep.steps.merged_text import MergedText, TextMerger, contains_name
 
 OBSERVED_BY = "upkeep"
 _BATCH = 200
