@@ -23,6 +23,7 @@ from remanence.transfer.overview import Stats
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.steps.asking import UncertainMemory
+from remanence.upkeep.steps.clusters import Clusters
 from remanence.upkeep.steps.decay import DecayReport
 
 
@@ -124,6 +125,7 @@ FORMS |= {
     ),
     Stats: Form(more={"total": int}),
     ResultTable: Form(types={"rows": Sequence[Sequence[_Cell]]}),
+    Clusters: Form(without=("pairs",)),
     DecayReport: Form(more={"total": (int, lambda report: len(report) + report.left_out)}),
     UncertainMemory: Form(types={"holds": _rounded(3)}),
     Run: Form(more=_TEXT),

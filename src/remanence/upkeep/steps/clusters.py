@@ -39,7 +39,7 @@ class Cluster:
     """Similar memories: their average similarity (`cohesion`), what is suggested, and why."""
 
     id: str
-    items: tuple[ScoredMemory, ...]
+    memories: tuple[Memory, ...]
     cohesion: float
     action: Action
     why: str = ""
@@ -47,11 +47,11 @@ class Cluster:
     @property
     def memory_ids(self) -> tuple[str, ...]:
         """The ids of the memories, in the order in which they were added."""
-        return tuple(item.memory.id for item in self.items)
+        return tuple(memory.id for memory in self.memories)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return tuple(item.memory.text for item in self.items)
+        return tuple(memory.text for memory in self.memories)
 
     @property
     def summary(self) -> str:
@@ -71,23 +71,23 @@ class Clusters(TableResult):
     """All clusters, the highest cohesion first, and every two memories that are so similar, the most similar first.
     It prints as a table."""
 
-    clusters: tuple[Cluster, ...]
+    items: tuple[Cluster, ...]
     examined_count: int
     position: int
     similarity: float
     pairs: list[SimilarPair] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
-        return len(self.clusters)
+        return len(self.items)
 
     def __iter__(self) -> Iterator[Cluster]:
-        return iter(self.clusters)
+        return iter(self.items)
 
     @property
     def table(self) -> ResultTable:
         examined = pluralize(self.examined_count, "memory", "memories")
         title = f"clusters: {len(self)} among {examined}, similarity {self.similarity:g} and up"
-        rows = [(c.cohesion, c.action, len(c.items), c.summary, c.why) for c in self.clusters]
+        rows = [(c.cohesion, c.action, len(c.memories), c.summary, c.why) for c in self]
         return ResultTable(title, ("cohesion", "action", "size", "memories", "reason"), rows)
 
 
@@ -97,11 +97,11 @@ def find_clusters(
     settings: UpkeepSettings,
     similarity: float,
     *,
-    seeds: Collection[int] | None = None,
+    seeds: Collection[str] | None = None,
     progress: Progress | None,
     max_size: int = MAX_CLUSTER_SIZE,
 ) -> Clusters:
-    """The clusters among the current memories; with `seeds`, those connected to one of these rows.
+    """The clusters among the current memories; with `seeds`, those connected to one of these.
 
     Left out are chat turns and sources of `remember`, which stay as they were said, and long documents.
     """
@@ -116,15 +116,15 @@ def find_clusters(
     known = {key: vector for key, vector in index.load_vectors(hashes).items() if np.any(vector)}
     items = [item for item, key in zip(items, hashes, strict=True) if key in known]
     vectors = np.stack([known[key] for key in hashes if key in known]) if items else np.empty((0, 1), np.float32)
-    seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
+    seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.memory.id in seeds]
     near = find_pairs(vectors, similarity, MAX_NEIGHBOURS, seed_indices, progress)
     clusters: list[Cluster] = []
     for group in _joined_groups(near, max_size):
-        members, similar = tuple(items[at] for at in group), cohesion(vectors, group)
+        members, similar = [items[at] for at in group], cohesion(vectors, group)
         ids = "|".join(sorted(item.memory.id for item in members))
         cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
         action, why = _suggestion(index, memories, members, similar, settings.merge_cohesion)
-        clusters.append(Cluster(cluster_id, members, similar, action, why))
+        clusters.append(Cluster(cluster_id, tuple(item.memory for item in members), similar, action, why))
     clusters.sort(key=lambda cluster: (-cluster.cohesion, cluster.memory_ids))
     pairs = [
         SimilarPair(items[first].memory, items[second].memory, min(1.0, score))
