@@ -92,7 +92,7 @@ def plan_steps(
     plans: list[Plan[Any]] = []
     merges: list[Any] = []
     if "decay" in steps:
-        reports.append(decay.find_at_risk(index, memories.snapshot.now, settings, None))
+        reports.append(decay.report_decay(memories, settings))
     if "gc" in steps:
         plans.append(garbage_collection.propose_forgetting(index, memories, settings, None))
         memories = memories.without(plans[-1].memories)

@@ -36,7 +36,13 @@ class StalePlan(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A table with a title above and notes below it, as text and as HTML."""
+    """A table with a title above and notes below it, as text (numbers with two decimals, long texts cut) and as HTML.
+
+    >>> print(ResultTable("1 memory", ["score", "memory"], [[0.5, "Alice lives in Porto."]]))
+    1 memory
+      score  memory
+      0.50   Alice lives in Porto.
+    """
 
     title: str
     columns: Sequence[str]
@@ -44,10 +50,18 @@ class ResultTable:
     notes: Sequence[str] = ()
 
     def __str__(self) -> str:
-        return "\n".join([format_table(self.title, self.columns, self.rows), *(f"  {note}" for note in self.notes)])
+        rows = [[_cell(value) for value in row] for row in (self.columns, *self.rows[:_MAX_ROWS])] if self.rows else []
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        lines += [f"... and {len(self.rows) - _MAX_ROWS} more"] if len(self.rows) > _MAX_ROWS else []
+        return "\n  ".join([self.title, *lines, *self.notes])
 
     def _repr_html_(self) -> str:
         return html_table(self.title, self.columns, self.rows, self.notes)
+
+
+def _cell(value: object) -> str:
+    return truncate(f"{value:.2f}" if isinstance(value, float) else " ".join(str(value).split()), 60)
 
 
 class TableResult:
@@ -261,26 +275,6 @@ class Plan(Applicable, Generic[AnyChange]):
         return [*events, ran]
 
 
-def format_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A title and aligned columns; numbers with two decimals, long texts cut.
-
-    >>> print(format_table("1 memory", ["score", "memory"], [[0.5, "Alice lives in Porto."]]))
-    1 memory
-      score  memory
-      0.50   Alice lives in Porto.
-    """
-    cells = [[_cell(value) for value in row] for row in rows[:_MAX_ROWS]]
-    lines = [title]
-    if cells:
-        widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-        for row in [columns, *cells]:
-            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            lines.append(f"  {'  '.join(padded)}".rstrip())
-    if len(rows) > _MAX_ROWS:
-        lines.append(f"  ... and {len(rows) - _MAX_ROWS} more")
-    return "\n".join(lines)
-
-
 def batches(items: Sequence[T], size: int, progress: Progress | None) -> Iterator[Sequence[T]]:
     """Consecutive batches of the items. Progress is reported after each batch was processed."""
     for begin in range(0, len(items), size):
@@ -302,8 +296,3 @@ def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> boo
     with index.lock:
         first, second = index.catalog.number(memory), index.catalog.number(other)
         return first is not None and second is not None and index.links.are_linked(first, second, snapshot)
-
-
-def _cell(value: object) -> str:
-    text = f"{value:.2f}" if isinstance(value, float) else " ".join(str(value).split())
-    return truncate(text, 60)

@@ -6,6 +6,7 @@ table. Applying it does exactly what it says, or nothing at all if something has
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -345,7 +346,7 @@ class Upkeep(UpkeepReports):
         dry_run: bool,
         progress: bool | Progress,
         *,
-        below: float | None = None,
+        below: float = math.inf,
     ) -> AnyPlan:
         return self._preview_or_apply(lambda: self._with_memories(plan, progress, below=below), dry_run, progress)
 

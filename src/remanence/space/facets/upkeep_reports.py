@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -18,10 +19,10 @@ from remanence.text.temporal import parse_moment
 from remanence.upkeep import runs
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps import decay, garbage_collection
+from remanence.upkeep.steps import garbage_collection
 from remanence.upkeep.steps.asking import ReviewList, find_uncertain
 from remanence.upkeep.steps.clusters import MAX_CLUSTER_SIZE, Clusters, find_clusters
-from remanence.upkeep.steps.decay import DecayReport, ScoredMemories, score_memories
+from remanence.upkeep.steps.decay import DecayReport, ScoredMemories, report_decay, risk_bound, score_memories
 from remanence.upkeep.steps.garbage_collection import MissedRecallReport
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ class UpkeepReports(Facet):
 
         Args:
             limit: The most memories to list, those with the lowest scores. `left_out` counts the others.
-            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
             The report, which prints as a table.
@@ -66,9 +66,12 @@ class UpkeepReports(Facet):
             ...     [(each.urgency, each.action) for each in space.upkeep.decay()]
             [('high', 'gc candidate')]
         """
-        most = None if limit is None else inputs.check_positive_int(limit, "limit")
-        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
-            return decay.find_at_risk(index, self._engine.now(), self.settings, report_progress, most)
+        return self._with_memories(
+            lambda _, memories, __: report_decay(memories, self.settings),
+            progress,
+            below=risk_bound(self.settings),
+            limit=None if limit is None else inputs.check_positive_int(limit, "limit"),
+        )
 
     def clusters(
         self,
@@ -85,7 +88,6 @@ class UpkeepReports(Facet):
                 `cluster_similarity`.
             duplicates: Use the setting `duplicate_similarity` instead.
             max_size: The most memories of a cluster, from 2 to 12.
-            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
             The clusters; `pairs` has each pair of similar memories with its similarity.
@@ -174,9 +176,10 @@ class UpkeepReports(Facet):
         function: Callable[[Index, ScoredMemories, Progress | None], T],
         progress: bool | Progress,
         *,
-        below: float | None = None,
+        below: float = math.inf,
+        limit: int | None = None,
     ) -> T:
-        """Call a function with the current memories; with `below`, those that score less."""
-        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
-            memories = score_memories(index, self._engine.now(), self.settings, report_progress, below=below)
-            return function(index, memories, report_progress)
+        """Call a function with the current memories; with `below`, those that score less, at most `limit`."""
+        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report:
+            memories = score_memories(index, self._engine.now(), self.settings, report, below=below, limit=limit)
+            return function(index, memories, report)
