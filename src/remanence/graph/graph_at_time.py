@@ -27,7 +27,7 @@ from remanence.schema import EPOCH, Entity, Link, Memory, Relation, Snapshot, Wi
 from remanence.text.text import is_name, normalize_name
 
 if TYPE_CHECKING:
-    from remanence.index.names.name_similarity import NameSimilarity
+    from remanence.index.names.similar_names import NameSimilarity
 
 
 @dataclass(frozen=True)

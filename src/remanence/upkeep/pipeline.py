@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -18,12 +18,11 @@ from remanence.index.engine.in_thread import PeriodicThread
 from remanence.index.index import Index
 from remanence.ports import Progress
 from remanence.upkeep import runs
-from remanence.upkeep.plans import Applicable, Change, Plan, ResultTable, StalePlan
+from remanence.upkeep.plans import Applicable, Plan, StalePlan, TableResult, UpkeepPlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import consolidation, decay, discovery, garbage_collection
-from remanence.upkeep.steps.clusters import Clusters
-from remanence.upkeep.steps.decay import DecayReport, ScoredMemories
+from remanence.upkeep.steps.decay import ScoredMemories
 from remanence.upkeep.vault_notes import promotion, vault
 
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
@@ -32,43 +31,6 @@ DEFAULT_STEPS: tuple[Step, ...] = ("decay", "clusters", "consolidate", "promote"
 """The steps of `run` by default: all but `gc`."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpkeepPlan(Applicable):
-    """Several plans, applied as one run. Each takes the changes of the earlier ones into account."""
-
-    plans: tuple[Plan[Any], ...]
-    position: int
-    reports: tuple[DecayReport | Clusters, ...] = ()
-    run: str | None = None
-
-    def __len__(self) -> int:
-        return sum(map(len, self.plans))
-
-    def __iter__(self) -> Iterator[Change]:
-        return (change for plan in self.plans for change in plan)
-
-    def __str__(self) -> str:
-        done = [f"done as run {self.run}"] if self.run else []
-        return "\n\n".join([*map(str, self.parts), *done])
-
-    def _repr_html_(self) -> str:
-        return "".join(part._repr_html_() for part in self.parts)
-
-    @property
-    def parts(self) -> tuple[DecayReport | Clusters | Plan[Any], ...]:
-        """The reports and the plans."""
-        return (*self.reports, *self.plans)
-
-    @property
-    def table(self) -> ResultTable:
-        rows = [(part.table.title.partition(":")[0], len(part)) for part in self.parts]
-        return ResultTable(f"run: {f'run {self.run} did' if self.run else 'would do'}", ("step", "found"), rows)
-
-    @property
-    def has_changes(self) -> bool:
-        return any(plan.has_changes for plan in self.plans)
 
 
 AnyPlan = TypeVar("AnyPlan", bound=Plan[Any] | UpkeepPlan)
@@ -88,7 +50,7 @@ def plan_steps(
     for step in steps:
         if step not in STEPS:
             raise InvalidInput(f"steps={steps!r} has {step!r}. The steps are {', '.join(STEPS)}.")
-    reports: list[DecayReport | Clusters] = []
+    reports: list[TableResult] = []
     plans: list[Plan[Any]] = []
     merges: list[Any] = []
     if "decay" in steps:

@@ -275,6 +275,44 @@ class Plan(Applicable, Generic[AnyChange]):
         return [*events, ran]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepPlan(Applicable):
+    """Several plans, applied as one run. Each takes the changes of the earlier ones into account."""
+
+    plans: tuple[Plan[Any], ...]
+    position: int
+    reports: tuple[TableResult, ...] = ()
+    run: str | None = None
+
+    def __len__(self) -> int:
+        return sum(map(len, self.plans))
+
+    def __iter__(self) -> Iterator[Change]:
+        return (change for plan in self.plans for change in plan)
+
+    def __str__(self) -> str:
+        done = [f"done as run {self.run}"] if self.run else []
+        return "\n\n".join([*map(str, self.parts), *done])
+
+    def _repr_html_(self) -> str:
+        return "".join(part._repr_html_() for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[TableResult, ...]:
+        """The reports and the plans."""
+        return (*self.reports, *self.plans)
+
+    @property
+    def table(self) -> ResultTable:
+        tables = [part.table for part in self.parts]
+        rows = [(table.title.partition(":")[0], len(table.rows)) for table in tables]
+        return ResultTable(f"run: {f'run {self.run} did' if self.run else 'would do'}", ("step", "found"), rows)
+
+    @property
+    def has_changes(self) -> bool:
+        return any(plan.has_changes for plan in self.plans)
+
+
 def batches(items: Sequence[T], size: int, progress: Progress | None) -> Iterator[Sequence[T]]:
     """Consecutive batches of the items. Progress is reported after each batch was processed."""
     for begin in range(0, len(items), size):

@@ -23,8 +23,8 @@ from remanence.index.names.entity_records import (
     PositionSpan,
     entity_id,
 )
-from remanence.index.names.name_similarity import SimilarNames
 from remanence.index.names.names import Names
+from remanence.index.names.similar_names import SimilarNames
 from remanence.index.numbers import Position
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
 from remanence.text.text import normalize_name

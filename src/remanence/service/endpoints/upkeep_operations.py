@@ -16,8 +16,8 @@ from remanence.service.operation import method_operation, operation
 from remanence.service.requests import ListOf, Name, Names
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
-from remanence.upkeep.pipeline import DEFAULT_STEPS, Step, UpkeepPlan
-from remanence.upkeep.plans import Applicable, Plan, ResultTable
+from remanence.upkeep.pipeline import DEFAULT_STEPS, Step
+from remanence.upkeep.plans import Applicable, Plan, ResultTable, UpkeepPlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.steps.clusters import MAX_CLUSTER_SIZE, Cluster
 

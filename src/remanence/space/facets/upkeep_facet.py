@@ -22,8 +22,8 @@ from remanence.remember.forget import record_expired, unforget
 from remanence.schema import Memory
 from remanence.space.facets.upkeep_reports import UpkeepReports
 from remanence.upkeep import pipeline, runs
-from remanence.upkeep.pipeline import DEFAULT_STEPS, AnyPlan, Schedule, Step, UpkeepPlan, parse_interval
-from remanence.upkeep.plans import Plan
+from remanence.upkeep.pipeline import DEFAULT_STEPS, AnyPlan, Schedule, Step, parse_interval
+from remanence.upkeep.plans import Plan, UpkeepPlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import consolidation, discovery, garbage_collection

@@ -21,8 +21,7 @@ from remanence.remember.prepare import PreparedVersion, prepare
 from remanence.schema import Evidence, Hit
 from remanence.text.front_matter import strip_links
 from remanence.text.text import normalize_text, pluralize, split_passages
-from remanence.upkeep.pipeline import UpkeepPlan
-from remanence.upkeep.plans import Change, Plan, batches
+from remanence.upkeep.plans import Change, Plan, UpkeepPlan, batches
 from remanence.upkeep.runs import vault_space
 from remanence.upkeep.vault_notes import notes
 from remanence.upkeep.vault_notes.notes import Note
