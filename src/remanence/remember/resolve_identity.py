@@ -16,9 +16,6 @@ from remanence.schema import Mention, Snapshot, Turn
 from remanence.text.lexicon.word_lists import is_common_word
 from remanence.text.text import normalize_name
 
-_ROUNDING = 1e-6
-"""By how much a trust may differ from that of the index, which has it in single precision."""
-
 
 class IdentityResolver:
     """Decides, under the write lock, whether each version is a new memory, a revision or a repetition."""
@@ -74,7 +71,7 @@ class IdentityResolver:
         ):
             row = self._catalog.row_at(number, self._catalog.position)
             earlier_trust = None if row is None else float(self._catalog.attributes.trust[row])
-        if earlier_trust is None or version.trust >= earlier_trust - _ROUNDING:
+        if earlier_trust is None or version.trust >= earlier_trust - 1e-6:  # the index has it in single precision
             return version
         return replace(version, identity=content_digest("less trusted", version.identity, version.trust))
 
@@ -186,8 +183,6 @@ def _with_memory_and_turn(version: Remembered, memory: str, turn: Turn | None) -
 
 
 _WORD = re.compile(r"\w+(?:[.'’&@+#-]\w+)*")
-_MAX_WORDS = 6
-"""Words of the longest registered name that is looked for in a text."""
 
 
 def add_registered_mentions(index: Index, prepared: PreparedVersion) -> PreparedVersion:
@@ -220,7 +215,7 @@ def _registered_mentions(index: Index, version: Remembered, at: datetime) -> Ite
     words = [(match.start(), match.end()) for match in _WORD.finditer(version.text)]
     first = 0
     while first < len(words):
-        for size in range(min(_MAX_WORDS, len(words) - first), 0, -1):
+        for size in range(min(6, len(words) - first), 0, -1):
             written = version.text[words[first][0] : words[first + size - 1][1]]
             number = index.names.number(written)
             if number is None or not registry.is_owned(number, position):

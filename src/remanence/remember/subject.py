@@ -31,8 +31,6 @@ from remanence.schema import SELF, Entry
 from remanence.text.lexicon.word_lists import is_common_word
 from remanence.text.text import normalize_name, strip_accents, text_hash
 
-_BATCH = 500
-"""Entries that are looked at while readers wait."""
 _ENTITY_EVENTS = (Registered, Renamed, Merged, Split)
 
 
@@ -123,7 +121,7 @@ def find_subject(engine: Engine, space: str, name_or_id: str) -> SubjectEntries:
         with index.lock:
             found = SubjectEntries(_subject(index, name_or_id))
         entries = engine.ledger.read(space)
-        while batch := list(islice(entries, _BATCH)):
+        while batch := list(islice(entries, 500)):
             with index.lock:
                 found.read(index, batch)
     return found

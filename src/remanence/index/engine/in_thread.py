@@ -95,9 +95,6 @@ class ClosedAtEnd:
 
 log = logging.getLogger(__name__)
 
-_EXIT_WAIT = 5.0
-"""How many seconds a program that ends without closing its spaces waits for what a thread is doing. Chosen by hand."""
-
 
 class PeriodicThread:
     """Calls `run_once` in a thread until it is stopped, or until `run_once` raises `Closed`.
@@ -174,4 +171,4 @@ def _stop_at_exit() -> None:
     for thread in threads:
         thread.stop(0.0)
     for thread in threads:
-        thread.stop(_EXIT_WAIT)
+        thread.stop(5.0)  # seconds

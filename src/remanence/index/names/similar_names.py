@@ -8,8 +8,6 @@ from typing import NamedTuple
 from remanence.index.names.names import Names
 from remanence.text.named_entities.person_names import NameParts, SamePerson, parts_of, same_person
 
-_MAX_SHARING = 2_000
-"""Names up to which a word is used to find similar ones. It limits the work."""
 _LEAST_RATIO = 85
 """The similarity of two spellings, in percent, from which on they may be one name."""
 
@@ -99,7 +97,7 @@ class SimilarNames:
         """The names that share a word with this one, or whose initials it is, by number."""
         self._index_new()
         sharing = (self._by_key.get(key, ()) for key in _keys(name))
-        return list(dict.fromkeys(number for numbers in sharing if len(numbers) <= _MAX_SHARING for number in numbers))
+        return list(dict.fromkeys(number for numbers in sharing if len(numbers) <= 2_000 for number in numbers))
 
     def _index_new(self) -> None:
         spellings = self._names.spellings

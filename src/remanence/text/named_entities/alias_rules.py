@@ -7,9 +7,6 @@ import re
 from remanence.text.lexicon.word_lists import FIRST_NAMES, compile_pattern, data_lines
 from remanence.text.named_entities.name_rules import find_names
 
-MAX_CHARS = 4_000
-"""Characters of a text in which other names are looked for; a longer one is a document about many people."""
-
 
 def find_aliases(text: str) -> list[tuple[str, str]]:
     """The pairs of names that a text says are one person's, the fuller name first.
@@ -19,7 +16,7 @@ def find_aliases(text: str) -> list[tuple[str, str]]:
     >>> find_aliases("I call Bob every day. Ana, Ben and Carol are friends.")
     []
     """
-    if len(text) > MAX_CHARS:
+    if len(text) > 4_000:  # a document about many people
         return []
     pairs = [(_group(match, "name"), _group(match, "alias")) for told in _TOLD for match in told.finditer(text)]
     pairs += [(f"{found['first']} {found['last']}", found["alias"]) for found in _IN_QUOTES.finditer(text)]

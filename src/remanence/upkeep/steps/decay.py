@@ -41,7 +41,6 @@ _RISK_ZONE = (0.15, 0.35)
 MAX_STRENGTH = 2.0
 _DAY = 86_400.0
 _CHUNK = 500
-"""Memories that are read at a time."""
 
 _DECAY_CURVES: Mapping[str, Callable[[Any], Any]] = {
     # Fast at first, then ever slower: what is left after the first weeks lasts for months.
