@@ -31,7 +31,8 @@ import figures
 import remanence
 from remanence.models.embedders import resolve_embedder
 from remanence.testing import FakeClock
-from remanence.upkeep.steps.memory_clusters import MAX_NEIGHBOURS, Pairs, find_pairs
+from remanence.upkeep.steps.clusters import MAX_NEIGHBOURS
+from remanence.upkeep.steps.near_pairs import Pairs, find_pairs
 from world import Vectors
 
 Figures = dict[str, float]

@@ -76,7 +76,7 @@ def test_each_line_of_the_table_gives_the_claim_of_its_example(line: str) -> Non
 
 @cases("claims")
 def test_other_persons_and_several_claims_follow_from_the_table(text: str, expected: list[str]) -> None:
-    """The first person, two subjects, two verbs, relatives and roles."""
+    """The first person, two verbs, relatives and roles."""
     assert claims(text) == expected
 
 

@@ -229,7 +229,7 @@ def test_it_is_a_space_without_an_engine(space: Space, remote: Space) -> None:
     assert not isinstance(remote, View)
     assert not [part for part in (remote, remote.graph, remote.jobs, remote.upkeep) if hasattr(part, "_engine")]
     with pytest.raises(InvalidInput, match="over a connection"):
-        remote.upkeep.show_decay()
+        remote.upkeep.missed_recalls()
 
 
 def test_the_briefing_and_what_was_spent(space: Space, remote: Space) -> None:
@@ -242,7 +242,7 @@ def test_the_briefing_and_what_was_spent(space: Space, remote: Space) -> None:
 
 def test_every_method_is_there(remote: Space) -> None:
     """What is not done over a connection is a known list."""
-    not_remote = {"show_decay", "missed_recalls", "import_vault", "start"}
+    not_remote = {"missed_recalls", "import_vault", "start"}
     inherited = {
         "export_okf",
         "for_prompt",

@@ -21,7 +21,7 @@ from examples import examples
 from remanence import InvalidInput, NotFound, Space
 from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
 from remanence.index.names.entity_records import entity_id
-from remanence.index.names.name_similarity import name_similarity
+from remanence.index.names.similar_names import name_similarity
 from remanence.schema import UTC, Alias, Entity, Entry, Window
 from remanence.space.facets.entity_facet import MAX_ALIASES
 from remanence.testing import FakeClock, HashingEmbedder
@@ -400,7 +400,7 @@ def test_what_may_be_one_is_alike_and_found(space: Space, one: str, other: str) 
 
 @cases("entities")
 def test_these_are_two(one: str, other: str) -> None:
-    """One surname, a digit, a numeral, a date, or too little to tell by."""
+    """One surname, a digit, a numeral, or too little to tell by."""
     assert name_similarity(one, other) is None
     assert name_similarity(other, one) is None
 
@@ -411,7 +411,7 @@ def test_what_is_alike_is_proposed_and_not_merged(space: Space) -> None:
     space.add("AlphaOne hired Alice Smith and Bob Smith.", entities=["AlphaOne", "Alice Smith", "Bob Smith"])
 
     [found] = space.entities.find_similar("AlphaOne")
-    assert (found.entity, found.name, found.reason) == (alpha, "AlphaOne LLC", "the same but for 'llc'")
+    assert (found.entity, found.name, found.reason) == (alpha, "AlphaOne LLC", "the same words")
     assert [c.name for c in space.entities.find_similar("Alpha One Ventures Inc.")] == ["Alpha One Ventures"]
     assert not space.entities.find_similar("Alpha One Ventures")
     assert [c.name for c in space.entities.find_similar("A. Smith")] == ["Alice Smith"]

@@ -86,8 +86,9 @@ def test_nothing_of_it_is_left(reopen: Callable[..., Space]) -> None:
 
 def test_two_people_of_one_name_are_told_apart_by_the_entity(space: Space) -> None:
     """The name means both; the entity only one of them."""
-    for text in ("My brother Sam lives in Porto.", "My friend Sam lives in Faro.", "Sam called.", "Samantha rows."):
+    for text in ("My brother Sam lives in Porto.", "Sam called.", "Samantha rows."):
         space.add(text)
+    space.add("My friend Sam lives in Faro.", entities=["my friend Sam"], triples=[])
     both = space.erase_about("Sam", dry_run=True)
     assert {memory.text for memory in both.memories} == {
         "My brother Sam lives in Porto.",

@@ -306,12 +306,12 @@ class TestWhatGoes:
         """Upkeep goes on with the others. Only who gives the clusters is told to look again."""
         space.add_many(f"{who} lives in a red house{end}" for who in ("Ana", "Bob") for end in (".", "!"))
         upkeep = space.upkeep.with_settings(cluster_similarity=0.9, merge_cohesion=0.9)
-        given = upkeep.clusters().clusters
+        given = upkeep.clusters().items
         find = consolidation.find_new_clusters
 
         def find_and_erase(*args: Any) -> Any:
             found = find(*args)
-            space.erase(found.clusters[0].memory_ids[0])
+            space.erase(found.items[0].memory_ids[0])
             return found
 
         monkeypatch.setattr(consolidation, "find_new_clusters", find_and_erase)

@@ -125,12 +125,6 @@ def test_a_plain_statement_is_a_claim(text: str, expected: list[str]) -> None:
 
 
 @cases("extractors")
-def test_what_several_do_each_of_them_does(text: str, expected: list[str]) -> None:
-    """But only those who are the subject of the verb."""
-    assert claims(text) == expected
-
-
-@cases("extractors")
 def test_what_we_do_i_do(text: str, expected: list[str]) -> None:
     """Whoever the others are; yet "we" is nobody's name."""
     assert claims(text) == expected

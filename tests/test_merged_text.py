@@ -16,8 +16,7 @@ from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.testing.fakes import HungModel, ScriptedModel
 from remanence.text.rule_extractor import RuleExtractor
-from remanence.upkeep.steps.consolidation import ConsolidationPlan
-from remanence.upkeep.steps.memory_clusters import MAX_FAILURES, TextMerger, merge_sentences
+from remanence.upkeep.steps.merged_text import MAX_FAILURES, TextMerger, merge_sentences
 from test_llm import as_chat_model, as_function, as_llama_llm
 
 TEA = (
@@ -49,7 +48,7 @@ def test_a_model_words_it_once(kind: Callable[[ScriptedModel], object], clock: F
     script = ScriptedModel(reply(GOOD), AssertionError("it was asked again"))
     with tended(kind(script), clock) as (space, upkeep):
         plan = upkeep.consolidate(dry_run=True)
-        assert (len(plan), plan.merges[0].text) == (1, GOOD)
+        assert (len(plan), plan.items[0].result.text) == (1, GOOD)
         assert "llm" in str(plan)
         assert all(text in script.prompts[0] for text in TEA)
 
@@ -62,7 +61,7 @@ def test_who_wrote_it_is_kept(clock: FakeClock) -> None:
     """Model and prompt, with the memory and with its links, also after it was undone and done again."""
     with tended(ScriptedModel(reply(GOOD)), clock) as (space, upkeep):
         plan = upkeep.consolidate()
-        memory = space.get(plan.merges[0].version.memory)
+        memory = space.get(plan.items[0].result.memory)
         assert memory is not None
         first = clock.now().isoformat()
         by = {"by": "llm", "model": "scripted", "prompt": PROMPT_VERSION}
@@ -71,7 +70,7 @@ def test_who_wrote_it_is_kept(clock: FakeClock) -> None:
         told = f"merged by llm (scripted, prompt {PROMPT_VERSION}), cohesion "
         assert {str(link.why)[: len(told)] for link in tied.links_out} == {told}
         upkeep.undo(plan)
-        assert upkeep.consolidate().merges[0].text == GOOD
+        assert upkeep.consolidate().items[0].result.text == GOOD
 
 
 LOST: dict[str, object] = {
@@ -97,8 +96,8 @@ def test_a_model_that_misbehaves_leaves_it_to_the_rules(line: object, clock: Fak
     """Every sentence is kept; and the plan and the memory say what was wrong."""
     with tended(ScriptedModel(line), clock) as (space, upkeep):
         plan = upkeep.consolidate()
-        assert plan.merges[0].text == merge_sentences(TEA)
-        memory = space.get(plan.merges[0].version.memory)
+        assert plan.items[0].result.text == merge_sentences(TEA)
+        memory = space.get(plan.items[0].result.memory)
         assert memory.meta["merged"]["by"] == "rules"
         assert memory.meta["merged"]["problem"] in str(plan)
 
@@ -199,7 +198,7 @@ def test_without_a_model_the_rules_write(clock: FakeClock) -> None:
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
         space.add_many([{"text": text} for text in TEA])
         plan = space.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7).consolidate()
-        memory = space.get(plan.merges[0].version.memory)
+        memory = space.get(plan.items[0].result.memory)
         assert memory.text == merge_sentences(TEA)
         assert memory.meta == {"merged": {"first_told": clock.now().isoformat(), "by": "rules"}}
 
@@ -210,8 +209,8 @@ def test_in_a_run_it_is_asked_once_too(clock: FakeClock) -> None:
     with tended(script, clock) as (space, upkeep):
         planned = upkeep.run(dry_run=True)
         upkeep.apply(planned)
-        [plan] = [plan for plan in planned.plans if isinstance(plan, ConsolidationPlan)]
-        assert (plan.merges[0].text, len(script.prompts)) == (GOOD, 1)
+        [plan] = [plan for plan in planned.plans if plan.step == "consolidate"]
+        assert (plan.items[0].result.text, len(script.prompts)) == (GOOD, 1)
         assert GOOD in [memory.text for memory in space.memories()]
 
 

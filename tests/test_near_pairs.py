@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from case_tables import cases
-from remanence.upkeep.steps import memory_clusters
-from remanence.upkeep.steps.memory_clusters import Pairs, cohesion, find_pairs
+from remanence.upkeep.steps import near_pairs
+from remanence.upkeep.steps.near_pairs import Pairs, cohesion, find_pairs
 
 Found = dict[tuple[int, int], float]
 
@@ -70,7 +70,7 @@ def test_from_a_few_only_what_they_reach_is_found() -> None:
 
 def test_a_crowd_of_the_same_keeps_its_few_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each keeps its few nearest, however many there are, in blocks of whatever size."""
-    monkeypatch.setattr(memory_clusters, "_MAX_SCORES", 100_000)
+    monkeypatch.setattr(near_pairs, "_MAX_SCORES", 100_000)
     vectors = np.repeat(world(3, 96, spread=0.5, families=3), 500, axis=0)
     near = found(find_pairs(vectors, 0.9, 5))
 
@@ -82,7 +82,7 @@ def test_a_crowd_of_the_same_keeps_its_few_nearest(monkeypatch: pytest.MonkeyPat
 
 def test_how_far_it_is_can_be_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """It only grows, up to all."""
-    monkeypatch.setattr(memory_clusters, "_MAX_SCORES", 100_000)
+    monkeypatch.setattr(near_pairs, "_MAX_SCORES", 100_000)
     told: list[tuple[int, int]] = []
     find_pairs(world(500, 16, spread=0.5, families=9), 0.9, 4, progress=lambda *d: told.append(d))
     assert told == [(200, 500), (400, 500), (500, 500)]

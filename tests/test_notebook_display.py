@@ -11,7 +11,7 @@ import pytest
 
 import remanence
 from new_interpreter import run_program
-from remanence import InvalidInput, Memory, NotFound, Space
+from remanence import InvalidInput, Memory, Space
 from remanence.errors import MissingExtra
 from remanence.index.words import Words
 from remanence.testing import FakeClock, HashingEmbedder, evaluate
@@ -200,24 +200,6 @@ def test_what_is_too_long_to_show_is_cut(space: Space) -> None:
 
 
 class TestPictures:
-    def test_decay_curves_of_memories(self, space: Space, clock: FakeClock, tmp_path: Path) -> None:
-        """One line for each, which jumps when it was used; a file needs nothing else."""
-        rain, tea = space.add(f"It rained {EVIL}.", kind="episode"), space.add("Ana drinks tea.")
-        clock.advance(days=10)
-        space.touch(rain)
-        clock.advance(days=5)
-
-        picture = space.upkeep.show_decay([rain, tea.id], days=30)
-        svg = picture.save(tmp_path / "decay.svg").read_text("utf-8")
-        root = ElementTree.fromstring(svg)
-        curves = [e for e in root.iter() if e.get("class") == "curve" and e.get("tabindex")]
-        assert len(curves) == 2
-        assert "<script" not in svg
-        heights = [float(point.split()[1]) for point in (curves[0].get("d") or "")[1:].split("L")]
-        assert min(heights[1:]) < heights[1] - 20  # higher up than soon after it was added
-        assert "<iframe" in picture._repr_html_()
-        assert picture.title == "Decay of 2 memories"
-
     def test_bars_show_what_each_signal_adds(self, space: Space, told: list[Memory]) -> None:
         """As long as the shares, in one color a signal; what only lowers a score is in the tooltip of none."""
         found = space.recall("Where does Ana live?", limit=2)
@@ -239,7 +221,7 @@ class TestPictures:
 
     def test_a_picture_can_be_seen_without_its_style_sheet(self, space: Space, told: list[Memory]) -> None:
         """Code hosts remove it: then nothing is black that should not be, or without a line."""
-        drawn = [space.graph.show(), space.graph.show_timeline(), space.upkeep.show_decay(), space.recall("Ana").show()]
+        drawn = [space.graph.show(), space.graph.show_timeline(), space.recall("Ana").show()]
         for picture in drawn:
             for each in ElementTree.fromstring(picture._repr_svg_()).iter():
                 shape = each.tag.rpartition("}")[2]
@@ -247,24 +229,6 @@ class TestPictures:
                     assert each.get("fill"), each.attrib
                 if shape == "path":
                     assert each.get("fill") or each.get("stroke"), each.attrib
-
-    def test_curves_of_kinds_follow_the_settings(self, space: Space) -> None:
-        """Without memories, as if one of each was added now."""
-        usual = space.upkeep.show_decay(days=30).formats[".svg"]()
-        slower = space.upkeep.with_settings(half_life_days=30).show_decay(days=30).formats[".svg"]()
-        assert usual != slower
-        assert ">episode<" in usual
-        assert ">semantic and viewpoint<" in usual
-        assert "forget_below 0.05" in usual
-
-    def test_what_cannot_be_drawn_is_refused(self, space: Space, porto: Memory) -> None:
-        """With the value."""
-        for days in (0, -3, True, "30", float("nan")):
-            with pytest.raises(InvalidInput, match="days="):
-                space.upkeep.show_decay(days=days)  # type: ignore[arg-type]
-        space.forget(porto)
-        with pytest.raises(NotFound, match="forgotten"):
-            space.upkeep.show_decay(porto)
 
     def test_a_timeline_of_the_whole_space(self, space: Space, told: list[Memory], tmp_path: Path) -> None:
         """The relations learned last, and how many more there are."""

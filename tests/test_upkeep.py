@@ -300,7 +300,6 @@ class TestForgetting:
         before = answers(faded)
         plan = faded.upkeep.gc(dry_run=True)
         assert len(plan) == 3
-        assert plan.total_score == pytest.approx(sum(faded.score for faded in plan))
         assert all(0 < faded.score < 0.05 for faded in plan)
         assert faded.count() == 4
 
@@ -313,7 +312,8 @@ class TestForgetting:
     def test_a_limit_takes_the_weakest(self, faded: remanence.Space) -> None:
         """And says how many are left."""
         plan = faded.upkeep.gc(limit=1, dry_run=True)
-        assert (len(plan), plan.over_limit_count) == (1, 2)
+        assert len(plan) == 1
+        assert "2 more are over the limit" in str(plan)
         with pytest.raises(InvalidInput, match="limit=0"):
             faded.upkeep.gc(limit=0, dry_run=True)
 
@@ -321,7 +321,7 @@ class TestForgetting:
         """A memory used since is not forgotten behind its user's back; another one does not matter."""
         plan = faded.upkeep.gc(dry_run=True)
         faded.add("Something else altogether.")
-        faded.touch(plan.candidates[0].memory)
+        faded.touch(plan.items[0].memory)
         before = lines(faded)
 
         with pytest.raises(InvalidInput, match="was used since"):
@@ -333,7 +333,7 @@ class TestForgetting:
     def test_a_plan_about_what_is_gone_is_refused(self, faded: remanence.Space) -> None:
         """Forgotten meanwhile by somebody else."""
         plan = faded.upkeep.gc(dry_run=True)
-        faded.forget(plan.candidates[0].memory)
+        faded.forget(plan.items[0].memory)
         with pytest.raises(InvalidInput, match="Make a new plan"):
             faded.upkeep.apply(plan)
 
@@ -405,8 +405,8 @@ class TestArchiving:
         assert {m.id for m in faded.memories("archived")} == {f.memory for f in done}
         assert [m.id for m in faded.memories("forgotten")] == [forgotten.id]
         assert {each.status for each in faded.graph.memories("archived")} == {"archived"}
-        assert faded.get_many([done.candidates[0].memory]).missing == {done.candidates[0].memory: "archived"}
-        assert faded.get(done.candidates[0].memory) is None
+        assert faded.get_many([done.items[0].memory]).missing == {done.items[0].memory: "archived"}
+        assert faded.get(done.items[0].memory) is None
         assert not [hit for hit in faded.recall("Did a dog bark?", history=True) if "dog" in hit.memory.text]
 
         [hit, *_] = faded.recall("Did a dog bark?", include="archive")
@@ -574,11 +574,11 @@ class TestRestoring:
     ) -> None:
         """The others come back. Only who asks for the erased one by its id is told that it is gone."""
         plan = faded.upkeep.gc(mode=how)
-        faded.erase(plan.candidates[0].memory)
+        faded.erase(plan.items[0].memory)
         assert faded.upkeep.restore(plan) == 2
         assert faded.count() == 3
         with pytest.raises(NotFound, match="erased"):
-            faded.upkeep.restore(plan.candidates[0].memory)
+            faded.upkeep.restore(plan.items[0].memory)
 
     def test_what_a_person_forgot_since_stays_forgotten(
         self, faded: remanence.Space, how: Literal["forget", "archive"]
@@ -783,17 +783,17 @@ class TestPlansThatAreOutOfDate:
 
     def test_a_part_that_was_done_is_told_of(self, faded: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """Somebody forgets a memory while the run is writing: the error names the run, to undo it."""
-        monkeypatch.setattr("remanence.upkeep.steps.garbage_collection._BATCH", 1)
+        monkeypatch.setattr("remanence.upkeep.plans.CHUNK", 1)
         plan, before = faded.upkeep.gc(dry_run=True), faded.count()
 
         def meanwhile(done: int, total: int) -> None:
             if done == 1:
-                faded.forget(plan.candidates[1].memory)
+                faded.forget(plan.items[1].memory)
 
         with pytest.raises(InvalidInput, match="A part was done already") as error:
             faded.upkeep.apply(plan, progress=meanwhile)
         [run] = faded.upkeep.runs()
-        assert run.hidden == (plan.candidates[0].memory,)
+        assert run.hidden == (plan.items[0].memory,)
         assert f"space.upkeep.undo({run.id!r})" in str(error.value)
         faded.upkeep.undo(run.id)
         assert faded.count() == before - 1
@@ -954,7 +954,7 @@ class TestProperties:
         for space in lived(rows, 20):
             plan = space.upkeep.run(steps=EVERY, dry_run=True)
             run = space.upkeep.apply(plan)
-            made = [m.version.memory for p in plan.plans for m in getattr(p, "merges", ())]
+            made = [merge.result.memory for p in plan.plans if p.step == "consolidate" for merge in p]
             assert (() if run is None else run.made) == tuple(made)
             assert all(space.get(memory) is not None for memory in made)
 

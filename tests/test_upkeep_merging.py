@@ -16,8 +16,8 @@ from examples import examples
 from remanence import InvalidInput
 from remanence.testing import FakeClock
 from remanence.text.text import split_sentences
-from remanence.upkeep.steps import discovery, memory_clusters
-from remanence.upkeep.steps.memory_clusters import merge_sentences, sentence_key
+from remanence.upkeep.steps import clusters, discovery
+from remanence.upkeep.steps.merged_text import merge_sentences, sentence_key
 
 TEA = (
     "Alice drinks green tea in the morning.",
@@ -56,7 +56,7 @@ class TestClusters:
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7)
         [cluster] = upkeep.clusters()
         for merge, review, action in ((0.7, 0.6, "merge"), (0.99, 0.6, "review"), (0.99, 0.98, "keep")):
-            monkeypatch.setattr(memory_clusters, "_REVIEW_COHESION", review)
+            monkeypatch.setattr(clusters, "_REVIEW_COHESION", review)
             [found] = upkeep.with_settings(merge_cohesion=merge).clusters()
             assert (found.id, found.action) == (cluster.id, action)
 
@@ -72,7 +72,7 @@ class TestClusters:
         """And every memory is in one at most."""
         space.add_many([{"text": f"Alice drinks green tea in the morning{'!' * n}"} for n in range(30)])
         found = space.upkeep.clusters()
-        sizes = [len(cluster.items) for cluster in found]
+        sizes = [len(cluster.memories) for cluster in found]
         assert max(sizes) == 12
         assert sum(sizes) == len({memory for cluster in found for memory in cluster.memory_ids})
 
@@ -110,10 +110,10 @@ class TestConsolidating:
         run = upkeep.apply(plan)
 
         memory = repetitive.get(run.made[0])
-        assert memory.text == " ".join(TEA) == plan.merges[0].text
+        assert memory.text == " ".join(TEA) == plan.items[0].result.text
         assert memory.tags == ("tea-0", "tea-1", "tea-2")
         assert memory.importance == pytest.approx(0.6)
-        assert memory.strength == pytest.approx(1 + plan.merges[0].cluster.cohesion / 2, abs=1e-3)
+        assert memory.strength == pytest.approx(1 + plan.items[0].cluster.cohesion / 2, abs=1e-3)
         assert {mention.name for mention in memory.mentions} >= {"Alice"}
         assert repetitive.recall("green tea")[0].memory.id == memory.id
         assert not {hit.memory.text for hit in repetitive.recall("green tea")} & set(TEA)
@@ -126,7 +126,7 @@ class TestConsolidating:
             number = index.catalog.number(memory.id)
             assert number is not None
             links = index.links.links_of(number, sight, kinds=["derived_from"], direction="out")
-        assert {link.target for link in links} == set(plan.superseded_ids)
+        assert {link.target for link in links} == set(plan.memories)
 
     def test_what_is_known_of_any_is_known_of_the_new_one(self, space: remanence.Space) -> None:
         """Names and claims of all, the earliest time, the latest expiry, and of whoever said it."""
@@ -138,7 +138,7 @@ class TestConsolidating:
         rows = [{"text": f"Ann drinks tea in Porto{'!' * n}", **row} for n, row in enumerate(told)]
         space.add_many(rows)
         plan = space.upkeep.consolidate()
-        memory = space.get(plan.merges[0].version.memory)
+        memory = space.get(plan.items[0].result.memory)
 
         assert memory is not None
         assert [mention.name for mention in memory.mentions] == ["Ann", "tea", "Porto"]
@@ -150,10 +150,10 @@ class TestConsolidating:
         """Where a person merges what upkeep would leave for review."""
         for n, start in enumerate(("2024-03-01", "2023-01-01", "2025-01-01")):
             space.add(f"Ann drinks tea{'!' * n}", valid_from=start)
-        found = space.upkeep.clusters().clusters
+        found = space.upkeep.clusters().items
         assert [(cluster.action, cluster.why) for cluster in found] == [("review", "they are about different times")]
         plan = space.upkeep.consolidate(clusters=found)
-        memory = space.get(plan.merges[0].version.memory)
+        memory = space.get(plan.items[0].result.memory)
         assert str(memory.valid.start)[:10] == "2023-01-01"
 
     def test_merged_and_undone_is_as_before(self, repetitive: remanence.Space) -> None:
@@ -166,7 +166,7 @@ class TestConsolidating:
         assert recalled(repetitive, "green tea") == before
 
         again = upkeep.consolidate()
-        assert again.merges[0].version.memory == first.merges[0].version.memory
+        assert again.items[0].result.memory == first.items[0].result.memory
         assert recalled(repetitive, "green tea") == after
 
     def test_a_run_that_others_built_on_is_undone_last(self, repetitive: remanence.Space, clock: FakeClock) -> None:
@@ -175,7 +175,7 @@ class TestConsolidating:
         first = upkeep.consolidate()
         repetitive.add("Alice drinks her green tea in the morning.")
         second = upkeep.consolidate()
-        assert first.merges[0].version.memory in second.superseded_ids
+        assert first.items[0].result.memory in second.memories
 
         with pytest.raises(InvalidInput, match="First undo that one"):
             upkeep.undo(first)
@@ -193,12 +193,12 @@ class TestConsolidating:
         """So that a run every hour compares only what is new."""
         space.add_many([{"text": "Bob repairs old clocks."}, {"text": "The bridge was painted red."}])
         done = space.upkeep.consolidate()
-        assert (len(done), done.has_new_memories, space.verify().entries) == (0, True, 3)
+        assert (len(done), done.is_recorded, space.verify().entries) == (0, True, 3)
         assert "nothing to do" in str(space.upkeep.runs()[0])
         again = space.upkeep.consolidate()
-        assert (again.has_new_memories, again.run, space.verify().entries) == (False, None, 3)
+        assert (again.is_recorded, again.run, space.verify().entries) == (False, None, 3)
         space.add("Bob repairs old clocks!!")
-        assert space.upkeep.consolidate(dry_run=True).has_new_memories
+        assert space.upkeep.consolidate(dry_run=True).is_recorded
 
     def test_link_mode_only_ties_together(self, repetitive: remanence.Space) -> None:
         """Every two of a cluster, also of one that a person should look at first. Nothing steps back."""
@@ -218,7 +218,7 @@ class TestConsolidating:
         scores = [pair.similarity for pair in found.pairs]
         assert scores == sorted(scores, reverse=True)
         assert min(scores) >= 0.7
-        assert {memory.id for pair in found.pairs for memory in pair[:2]} >= set(found.clusters[0].memory_ids)
+        assert {memory.id for pair in found.pairs for memory in pair[:2]} >= set(found.items[0].memory_ids)
         assert repetitive.upkeep.clusters(similarity=1.0).pairs == []
 
     @pytest.mark.parametrize("used", [False, True])
@@ -233,7 +233,7 @@ class TestConsolidating:
         expected = clock.now() if used else sources[1].recorded_at
         clock.advance(days=200)
         before = max(item.usage.decay_score for item in space.get_many(sources) if item.usage)
-        merged = space.upkeep.consolidate().merges[0].version.memory
+        merged = space.upkeep.consolidate().items[0].result.memory
 
         [usage] = [details.usage for details in space.get_many(merged) if details.usage]
         assert (usage.last_used, usage.uses) == (expected, int(used))
@@ -250,16 +250,16 @@ class TestConsolidating:
         last = space.add("The printer is on floor two!")
         clock.advance(days=100)
         plan = space.upkeep.consolidate()
-        merged = space.get(plan.merges[0].version.memory)
+        merged = space.get(plan.items[0].result.memory)
         assert merged.told_at == last.told_at
         assert merged.meta["merged"]["first_told"] == first.told_at.isoformat()
         assert merged.recorded_at == clock.now()
 
     def test_a_person_may_choose_the_clusters(self, repetitive: remanence.Space) -> None:
         """Whatever was suggested for them; but no memory twice."""
-        chosen = repetitive.upkeep.clusters(similarity=0.7).clusters
+        chosen = repetitive.upkeep.clusters(similarity=0.7).items
         plan = repetitive.upkeep.with_settings(merge_cohesion=1.0).consolidate(clusters=chosen, dry_run=True)
-        assert set(plan.superseded_ids) == set(chosen[0].memory_ids)
+        assert set(plan.memories) == set(chosen[0].memory_ids)
         with pytest.raises(InvalidInput, match="two of the clusters"):
             repetitive.upkeep.consolidate(clusters=[*chosen, *chosen], dry_run=True)
         with pytest.raises(InvalidInput, match="preview"):
@@ -271,7 +271,7 @@ class TestConsolidating:
             repetitive.touch(memory.id)
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate()
-        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 4
+        assert repetitive.touch(plan.items[0].result.memory)[0].uses == 4
 
     def test_uses_are_carried_over_once(self, repetitive: remanence.Space) -> None:
         """Also where the merge was undone, and the same memory comes back."""
@@ -281,22 +281,22 @@ class TestConsolidating:
         upkeep.undo(upkeep.consolidate())
         repetitive.touch(next(memory.id for memory in repetitive.memories() if memory.text == TEA[0]))
         plan = upkeep.consolidate()
-        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 5
+        assert repetitive.touch(plan.items[0].result.memory)[0].uses == 5
 
     def test_a_use_after_the_plan_is_carried_too(self, repetitive: remanence.Space) -> None:
         """It is of the same memory, and was of the same use."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate(dry_run=True)
-        repetitive.touch(plan.superseded_ids[0])
+        repetitive.touch(plan.memories[0])
         upkeep.apply(plan)
-        assert repetitive.touch(plan.merges[0].version.memory)[0].uses == 2
+        assert repetitive.touch(plan.items[0].result.memory)[0].uses == 2
 
     def test_what_was_merged_since_is_not_merged_again(self, repetitive: remanence.Space) -> None:
         """A plan for three is refused once two of them are one; and so is a cluster of them."""
         whole = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        plan, found = whole.consolidate(dry_run=True), whole.clusters().clusters
-        assert len(plan.superseded_ids) == 3
-        two = next(c for c in whole.clusters(max_size=2) if set(c.memory_ids) < set(plan.superseded_ids))
+        plan, found = whole.consolidate(dry_run=True), whole.clusters().items
+        assert len(plan.memories) == 3
+        two = next(c for c in whole.clusters(max_size=2) if set(c.memory_ids) < set(plan.memories))
         whole.consolidate(clusters=[two])
         before = repetitive.verify().entries
 
@@ -310,15 +310,16 @@ class TestConsolidating:
     def test_link_mode_leaves_what_is_tied_already(self, repetitive: remanence.Space) -> None:
         """However it came to be tied."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
-        first, *others = upkeep.consolidate("link", dry_run=True).links
-        repetitive.graph.link(first[1], "extends", first[0])
-        assert upkeep.consolidate("link", dry_run=True).links == tuple(others)
+        first, *others = upkeep.consolidate("link", dry_run=True)
+        repetitive.graph.link(first.target, "extends", first.source)
+        left = [(pair.source, pair.target) for pair in upkeep.consolidate("link", dry_run=True)]
+        assert left == [(pair.source, pair.target) for pair in others]
 
     def test_erasing_a_source_erases_what_was_merged_of_it(self, repetitive: remanence.Space) -> None:
         """Its words stand there too. What the others said comes forward again."""
         upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate()
-        repetitive.erase(plan.superseded_ids[0])
+        repetitive.erase(plan.memories[0])
 
         texts = [memory.text for memory in repetitive.memories()]
         assert not any(TEA[0] in text for text in texts)
@@ -356,7 +357,7 @@ class TestDiscovering:
 
         plan = space.upkeep.discover(dry_run=True)
         assert [(found.source, found.target) for found in plan] == [(one.id, other.id)]
-        assert plan.relations[0].why == "both name Alice and Bob, and are tagged travel"
+        assert plan.items[0].why == "both name Alice and Bob, and are tagged travel"
         assert "both name" in str(plan)
 
     def test_entities_count_for_seven_tenths_and_tags_for_three(self, space: remanence.Space) -> None:
@@ -433,5 +434,5 @@ class TestDiscovering:
         done = upkeep.run()
         assert done.run is not None
         [run] = upkeep.runs()
-        links = [plan for plan in done.plans if plan.__class__.__name__ == "DiscoveryPlan"]
-        assert {end for found in links[0] for end in (found.source, found.target)} >= set(run.made)  # type: ignore[union-attr]
+        [links] = [plan for plan in done.plans if plan.step == "discover"]
+        assert {end for found in links for end in (found.source, found.target)} >= set(run.made)

@@ -1,8 +1,8 @@
 """Learn the weights of `remanence.models.message_words` from messages that people labelled: which need a memory
 (training/messages, and those of training/chats that are known to need one), and which tell something to remember
 (../shared/chats with the turns before them, training/turns, training/askings, and half of the texts in training/worlds,
-training/lives and the memories of training/chats, which all tell something); and from the questions of training/worlds
-and training/talks: which ask for an earlier value; and from training/chats: which refer to the turns before them.
+training/lives and the memories of training/chats, which all tell something); and from training/chats: which questions
+refer to the turns before them.
 
     python training/message_words.py             write the weights
     python training/message_words.py --check     only print how well they tell messages of files they did not see
@@ -31,7 +31,7 @@ PEOPLE = HERE.parents[1] / "shared" / "chats"
 LEARNED = "ab"
 """The files of ../shared/chats that are learned from; the others are for reporting."""
 LEAST_COUNT, LEAST_WEIGHT, STEPS = 3, 0.05, 600
-RIDGE = {"need_of_memory": 1.0, "tells": 4.0, "earlier_value": 0.3, "follow_up": 1.0}
+RIDGE = {"need_of_memory": 1.0, "tells": 4.0, "follow_up": 1.0}
 
 
 class Message(NamedTuple):
@@ -55,7 +55,6 @@ def main() -> None:
     labels = {
         "need_of_memory": messages_with_needs(),
         "tells": turns_with_labels(),
-        "earlier_value": questions_of_kind("before"),
         "follow_up": questions_after_turns(),
     }
     for label, files in labels.items():
@@ -120,30 +119,6 @@ def turns_of_people(name: str) -> Iterator[Message]:
                 if turn["role"] == "user":
                     yield Message(turn["text"], bool(turn["facts"]), before, 3.0)
                 before = turn["text"]
-
-
-def questions_of_kind(kind: str) -> dict[str, list[Message]]:
-    """The questions about worlds and talks by file, and whether each is of this kind; and messages, which nearly always
-    ask about now ("What did I tell you about the landlord?")."""
-    files: dict[str, list[Message]] = {}
-    kinds: dict[tuple[str, str], str] = {}
-    for file in (*(HERE / "worlds").glob("*.jsonl"), *(HERE / "talks").glob("*.jsonl")):
-        asked = [
-            (world["world"], question["q"], question["kind"])
-            for world in read(file)
-            for question in world["questions"]
-            if question["kind"] != "none"
-        ]
-        files[file.stem] = [Message(text, asked_kind == kind) for _, text, asked_kind in asked]
-        kinds.update({(world, text): asked_kind for world, text, asked_kind in asked})
-    for file in (HERE / "askings").glob("*.jsonl"):
-        rows = [row for row in read(file) if (row["world"], row["q"]) in kinds]
-        files[f"askings of {file.stem}"] = [
-            Message(text, kinds[row["world"], row["q"]] == kind) for row in rows for text in row["asks"]
-        ]
-    needs = messages_with_needs()
-    files["messages"] = [Message(row.text, False) for name in sorted(needs) for row in needs[name] if row.holds]
-    return files
 
 
 def questions_after_turns() -> dict[str, list[Message]]:

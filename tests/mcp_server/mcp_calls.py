@@ -42,8 +42,8 @@ class Caller:
         return result.structured_content
 
     async def fail(self, tool: str, **arguments: Any) -> Any:
-        """The error that a tool returned. It has no structured content: clients that compare that with the output schema
-        of the tool would show nothing of it."""
+        """The error that a tool returned. It has no structured content: clients that compare that with the output
+        schema of the tool would show nothing of it."""
         result = await self.client.call_tool(tool, arguments)
         assert result.is_error, result.structured_content
         assert result.structured_content is None

@@ -35,7 +35,8 @@ def gc(
     if not dry_run:
         require_right("admin", "gc with dry_run=false")
     mode: Literal["archive", "forget"] = "archive" if archive_instead else "forget"
-    plan = current_space().upkeep.gc(dry_run=dry_run, mode=mode, limit=limit, progress=report_progress.get() or False)
+    upkeep = current_space().upkeep
+    plan = upkeep.gc(dry_run=dry_run, mode=mode, limit=limit, progress=report_progress.get() or False)
     count, verb = len(plan), "archive" if archive_instead else "remove"
     did = f"Would {verb}" if dry_run else f"{verb.capitalize()}d"
     ids = [candidate.memory for candidate in plan]
@@ -45,10 +46,10 @@ def gc(
         "dry_run": dry_run,
         "removed_count": 0 if archive_instead else count,
         "archived_count": count if archive_instead else 0,
-        "freed_score_sum": round(plan.total_score, 4),
+        "freed_score_sum": round(sum(candidate.score for candidate in plan), 4),
         "memory_ids": shown,
         "total_affected": count,
-        "message": f"{did} {count} low-scoring memories (threshold: {plan.threshold:g})",
+        "message": f"{did} {count} low-scoring memories (threshold: {upkeep.settings.forget_below:g})",
     } | left_out(ids, shown)
 
 
@@ -98,7 +99,7 @@ def promote_memory(
     ]
     promoted = [] if dry_run else [promotion.memory for promotion in plan]
     shown = fitting(candidates, max_tokens)
-    where = target if plan.vault is not None else "long-term memory (no vault is set)"
+    where = target if upkeep.settings.vault is not None else "long-term memory (no vault is set)"
     return {
         "success": True,
         "dry_run": dry_run,
@@ -143,7 +144,7 @@ def cluster_memories(
     rows = [
         {
             "id": cluster.id,
-            "size": len(cluster.items),
+            "size": len(cluster.memories),
             "cohesion": round(cluster.cohesion, 4),
             "suggested_action": _ACTIONS[cluster.action],
             "memory_ids": list(cluster.memory_ids),
@@ -187,9 +188,8 @@ def consolidate_memories(
     ids, report = [cluster.id for cluster in chosen], report_progress.get() or False
     if mode == "link":
         plan = upkeep.consolidate("link", dry_run=not chosen, clusters=chosen, progress=report)
-        linked = len({memory for pair in plan.links for memory in pair})
-        message = f"Created {len(plan.links)} bidirectional relations linking {linked} memories"
-        made = {"success": True, "mode": "link", "relations_created": len(plan.links)}
+        message = f"Created {len(plan)} bidirectional relations linking {len(plan.memories)} memories"
+        made = {"success": True, "mode": "link", "relations_created": len(plan)}
         return made | {"cluster_id": ids[0] if ids else None, "cluster_ids": ids, "message": message}
     plan = upkeep.consolidate(dry_run=mode == "preview" or not chosen, clusters=chosen, progress=report)
     if mode == "preview":
@@ -197,35 +197,35 @@ def consolidate_memories(
             {
                 "cluster_id": merge.cluster.id,
                 "cohesion": round(merge.cluster.cohesion, 4),
-                "memory_count": len(merge.cluster.items),
-                "merged_content_preview": preview(merge.text),
-                "merged_entities": [mention.name for mention in merge.version.mentions],
-                "merged_tags": list(merge.version.tags),
-                "calculated_strength": merge.version.strength,
+                "memory_count": len(merge.cluster.memories),
+                "merged_content_preview": preview(merge.result.text),
+                "merged_entities": [mention.name for mention in merge.result.mentions],
+                "merged_tags": list(merge.result.tags),
+                "calculated_strength": merge.result.strength,
             }
             for merge in plan
         ]
         found = {"success": True, "mode": "preview", "auto_detect": auto_detect, "candidates_found": len(previews)}
         shown = fitting(previews, max_tokens)
         return found | {"previews": shown} | left_out(previews, shown)
-    new = [merge.version.memory for merge in plan]
+    new = [merge.result.memory for merge in plan]
     links = [link.id for details in space.get_many(new) for link in details.links_out] if new else []
-    merged = f"Merged {len(plan.superseded_ids)} memories into {', '.join(new)}" if new else "Nothing to merge"
+    merged = f"Merged {len(plan.memories)} memories into {', '.join(new)}" if new else "Nothing to merge"
     return {
         "success": True,
         "mode": "apply",
         "new_memory_id": new[0] if new else None,
         "new_memory_ids": new,
-        "source_ids": list(plan.superseded_ids),
+        "source_ids": list(plan.memories),
         "relation_ids": links,
-        "archived_count": len(plan.superseded_ids),
+        "archived_count": len(plan.memories),
         "message": merged,
     }
 
 
 def _clusters(space: Space, threshold: float, most: int, least: int) -> list[Any]:
     found = space.upkeep.clusters(similarity=threshold, max_size=min(most, _MAX_SIZE))
-    clusters = [cluster for cluster in found if len(cluster.items) >= least]
+    clusters = [cluster for cluster in found if len(cluster.memories) >= least]
     kept = _found.setdefault(storage_key(space), {})
     for cluster in clusters:
         kept[space.name, cluster.id] = cluster

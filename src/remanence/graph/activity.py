@@ -15,8 +15,6 @@ _WEEK = 7 * MICROS_PER_DAY
 """Microseconds of a week."""
 _MONDAY = 4 * MICROS_PER_DAY
 """1970-01-05, the first Monday, in microseconds."""
-_MIN_RECENT = 3
-"""Memories of the last four weeks that an entity needs to be listed as growing. Chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def activity(graph: GraphAtTime, limit: int) -> Activity:
     for row, entities in graph.entities_by_row():
         age = end - told_at.get(row, 0)
         (recent if age < 4 * _WEEK else before).update(entities if age < 8 * _WEEK else ())
-    order = sorted((n for n in recent if recent[n] >= _MIN_RECENT), key=lambda n: (before[n] - recent[n], n))
+    order = sorted((n for n in recent if recent[n] >= 3), key=lambda n: (before[n] - recent[n], n))
     growing: list[GrowingEntity] = []
     for number in order:
         entity = graph.entity(number)

@@ -18,21 +18,12 @@ from remanence.graph.graph_at_time import GraphAtTime
 from remanence.graph.pictures.layout import seeded_igraph, separate
 from remanence.index.index import PositionCache
 
-_MAX_TOGETHER = 12
-"""Entities of one memory that are counted as mentioned together, the first ones: a memory with more is a list."""
-_RELATED = 2
-"""How many times a relation counts as much as being mentioned in one memory. Chosen by eye."""
-_EDGES_PER_NODE = 6
-"""Edges that a map has at most for each entity in it, so that they can be told apart. Chosen by eye."""
 _MAX_GROUPS = 150
 """How many groups of entities are drawn apart; the smallest become one."""
-_MAX_LAYOUTS = 16
-"""Layouts that are kept in memory, those used last."""
 _SPACING, _GAP = 11.0, 26.0
-"""Pixels between entities of a group, and between groups. Chosen by eye."""
+"""Pixels between entities of a group, and between groups."""
 _FILLED, _NEARER = 0.62, 0.7
-"""How large the disc of all groups is beside their areas, and the power by which what is far out comes nearer. Chosen
-by eye."""
+"""How large the disc of all groups is beside their areas, and the power by which what is far out comes nearer."""
 _GOLDEN = math.pi * (3 - math.sqrt(5))
 
 WeightedEdge: TypeAlias = tuple[int, int, float]
@@ -96,9 +87,10 @@ def _count(graph: GraphAtTime, limit: int) -> _Counts:
     mentions, weights = Counter[int](), Counter[tuple[int, int]]()
     for _, entities in graph.entities_by_row():
         mentions.update(entities)
-        weights.update(combinations(sorted(entities[:_MAX_TOGETHER]), 2))
+        # A memory with more entities is a list.
+        weights.update(combinations(sorted(entities[:12]), 2))
     for one, other in graph.stated_relations():
-        weights[min(one, other), max(one, other)] += _RELATED
+        weights[min(one, other), max(one, other)] += 2
     numbers = graph.all_entities()
     degrees = igraph.Graph(1 + max((0, *numbers, *chain.from_iterable(weights))), list(weights)).degree()
     kept = sorted(numbers, key=lambda number: (-mentions[number] - degrees[number], number))[:limit]
@@ -109,7 +101,7 @@ def _count(graph: GraphAtTime, limit: int) -> _Counts:
     ]
     inside.sort(key=lambda entity_and_degree: (-entity_and_degree[1], entity_and_degree[0]))
     edges = (MapEdge(index_by_number[one], index_by_number[other], weight) for (one, other), weight in inside)
-    strongest = tuple(edges)[: _EDGES_PER_NODE * len(known)]
+    strongest = tuple(edges)[: 6 * len(known)]  # so that they can be told apart
     return _Counts({number: mentions[number] for number in known}, strongest, len(numbers))
 
 
@@ -125,7 +117,7 @@ def with_layout(found: EntityMap) -> EntityMap:
     return replace(found, communities=communities, coordinates=coordinates)
 
 
-@lru_cache(_MAX_LAYOUTS)
+@lru_cache(16)
 def _layout(count: int, edges: bytes) -> tuple[tuple[int, ...], tuple[tuple[float, float], ...]]:
     """The communities and coordinates of a map, cached by edges. The cache contains no text."""
     triples = np.frombuffer(edges, np.int64).reshape(-1, 3).tolist()

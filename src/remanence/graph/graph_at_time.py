@@ -27,7 +27,7 @@ from remanence.schema import EPOCH, Entity, Link, Memory, Relation, Snapshot, Wi
 from remanence.text.text import is_name, normalize_name
 
 if TYPE_CHECKING:
-    from remanence.index.names.name_similarity import NameSimilarity
+    from remanence.index.names.similar_names import NameSimilarity
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,6 @@ class KnownEntities:
 
 
 MENTIONS, NEXT_TURN = "mentions", "next_turn"
-_MAX_SUGGESTIONS = 3
-"""How many similar names an error suggests."""
-_PROBE_LIMIT = 16
-"""Claims that are read to see whether an entity has any relation."""
 
 EntityRef: TypeAlias = str | Entity
 """An entity, its id, or any of its names."""
@@ -383,11 +379,11 @@ class GraphAtTime:
         return bool(
             registry.is_registered(registry.entity_of(number, position), position)
             or self.snapshot.row_mask[self.rows_naming(self._entity_node(number))].any()
-            or self.index.relations.relations_of(number, self.snapshot, limit=_PROBE_LIMIT)
+            or self.index.relations.relations_of(number, self.snapshot, limit=16)
         )
 
     def _unknown(self, name: str) -> str:
-        similar = [repr(spelling) for _, spelling, _ in islice(self.entities.similar_entities(name), _MAX_SUGGESTIONS)]
+        similar = [repr(spelling) for _, spelling, _ in islice(self.entities.similar_entities(name), 3)]
         when = "" if self._moment is None else f" at {format_moment(self._moment)}"
         hint = f"Similar names are {', '.join(similar)}." if similar else "See space.entities.list()."
         return f"space {self.index.space!r} has no memory or entity {name!r}{when}. {hint}"

@@ -56,8 +56,6 @@ _VERBS: dict[EventKind, str] = {
     "extracted": "read",
     "served": "returned by a recall",
 }
-_MAX_QUOTE_LENGTH = 80
-"""Characters of a text that an event quotes."""
 _EVENT_COLUMNS = ("at", "kind", "description", "actor", "why", "edge_name", "about", "position")
 
 
@@ -365,7 +363,7 @@ def version_row(index: Index, number: MemoryNumber | None, position: Position) -
 
 
 def _quote(memory: Memory | None) -> str:
-    return "an erased memory" if memory is None else repr(truncate(memory.text, _MAX_QUOTE_LENGTH))
+    return "an erased memory" if memory is None else repr(truncate(memory.text, 80))
 
 
 def _to_timeline(events: Iterable[HistoryEvent | None]) -> Timeline:

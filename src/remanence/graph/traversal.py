@@ -37,10 +37,6 @@ _PATH_FAN_OUT = 256
 """Edges of a node that are read when a path is looked for. It limits the work at an entity that nearly every memory
 mentions."""
 _MAX_LABEL_LENGTH = 120
-"""Characters of the label of a node."""
-_UNSTATED_COST = 1 + 1 / 64
-"""What a mention or a next turn costs in a path, where relations and links cost 1. The number of steps decides first:
-64 of them cost less than one step more."""
 _MODES = {"out": "out", "in": "in", "both": "all"}
 _EDGE_COLUMNS = (
     *("source", "name", "target", "valid_from", "valid_until", "recorded_at", "confidence", "observed_by"),
@@ -344,7 +340,8 @@ class TraversalGraph:
     def shortest_path(self, start: int, goal: int) -> tuple[list[GraphNode], list[GraphEdge]]:
         """The nodes and edges of the shortest path between two connected nodes; of several, one with the fewest
         mentions and next turns."""
-        costs = [_UNSTATED_COST if edge.relation_or_link is None else 1.0 for edge in self.edges]
+        # The number of steps decides first: 64 mentions cost less than one step more.
+        costs = [1 + 1 / 64 if edge.relation_or_link is None else 1.0 for edge in self.edges]
         path = self._graph.get_shortest_path(start, goal, weights=costs, mode="all", output="epath")
         nodes = [self.nodes[start]]
         for number in path:

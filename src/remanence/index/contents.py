@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_BATCH = 2_000
-"""Memories that are applied at a time."""
-
 
 class Applied(NamedTuple):
     """What some entries said that the owner of the index has to act on."""
@@ -130,7 +127,7 @@ class IndexContents:
         applied = Applied([], set())
         for kind, run in groupby(self._later(entries), key=attrgetter("kind")):
             self.is_emptied = kind == "emptied"
-            while batch := list(islice(run, _BATCH if kind == "remembered" else 1)):
+            while batch := list(islice(run, 2_000 if kind == "remembered" else 1)):
                 try:
                     self._apply_batch(Batch.of(kind, batch, len(self.catalog)), applied)
                 except WRONG_TYPES as error:

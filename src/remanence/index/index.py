@@ -236,9 +236,6 @@ def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memo
 
 T = TypeVar("T")
 
-_MAX_RESULTS = 8
-"""Results that are kept of one index: those of a few views and limits."""
-
 
 @dataclass(eq=False)
 class _Results(Generic[T]):
@@ -260,7 +257,7 @@ class PositionCache(Generic[T]):
             kept = self._results.setdefault(index, _Results())
         with kept.lock:
             # An erasure is a new entry, too: nothing that was erased is kept longer than until the next call.
-            if kept.position != index.catalog.position or len(kept.by_key) >= _MAX_RESULTS:
+            if kept.position != index.catalog.position or len(kept.by_key) >= 8:  # of a few views and limits
                 kept.by_key.clear()
                 kept.position = index.catalog.position
             if key not in kept.by_key:

@@ -13,9 +13,6 @@ from remanence.text.text import normalize_text
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MAX_RETRIES = 20
-"""How often a read is run again, at most, while other processes erase what it finds."""
-
 
 class RowErased(LookupError):
     """The text of a row was erased between ranking it and reading it."""
@@ -26,7 +23,7 @@ def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(read)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        for _ in range(_MAX_RETRIES):
+        for _ in range(20):
             try:
                 return read(*args, **kwargs)
             except RowErased:
@@ -34,12 +31,6 @@ def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
         return read(*args, **kwargs)
 
     return run
-
-
-_MAX_CACHED_MEMORIES = 4_096
-"""Memories that are kept in memory, those read last."""
-_MAX_RECALLED_TEXTS = 512
-"""Texts of recalled memories that are known when one is added again, the last ones."""
 
 
 class MemoryCache:
@@ -58,7 +49,7 @@ class MemoryCache:
         if unread := [position for position in positions if position not in cached]:
             cached.update(load(unread))
         memories = [cached[position] for position in positions]
-        while len(cached) > _MAX_CACHED_MEMORIES:
+        while len(cached) > 4_096:
             cached.popitem(last=False)
         return memories
 
@@ -72,7 +63,7 @@ class MemoryCache:
             text = normalize_text(memory.text)
             self._recalled[text] = memory.id
             self._recalled.move_to_end(text)
-        while len(self._recalled) > _MAX_RECALLED_TEXTS:
+        while len(self._recalled) > 512:
             self._recalled.popitem(last=False)
 
     def recalled_id(self, text: str) -> str | None:

@@ -22,16 +22,16 @@ _LABELS = ("true", "names", "said")
 _WEIGHTS = np.array([1.0, 0.9, 0.8])
 """What a time counts that a memory is true at, that its text names, and at which it was said."""
 _REACH = 4
-"""How many times the length of the time asked about a window may be away to be returned. It keeps what is far
-away out of the ranking. Chosen by hand."""
+"""How many times the length of the time asked about a window may be away to be returned. It keeps what is far away out
+of the ranking."""
 _UNSUPPORTED_SHARE = 0.25
 """The share of the score that a memory gets for its time alone, if the other signals did not find it. Fitted on
 TimeQA."""
 MOSTLY_WITHIN = 0.75
 """The nearness, from 0 to 1, of a window of which half lies within the time asked about."""
 _FEW, _MANY = 10, 1_000
-"""Memories from the time asked about up to which the time alone counts fully, and from which on not all are examined.
-Chosen by hand."""
+"""Memories from the time asked about up to which the time alone counts fully, and from which on not all are
+examined."""
 
 
 class Times(SavedPart):

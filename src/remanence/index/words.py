@@ -209,9 +209,8 @@ RELATED_WORD_SHARE = 0.6
 """The share of a word's score for a related word, times their similarity squared. Fitted on LoCoMo, RealTalk and
 LongMemEval."""
 OTHER_LANGUAGE_SHARE = 0.005
-"""The share of texts in another language from which on a question is also asked in its forms. Chosen by hand."""
+"""The share of texts in another language from which on a question is also asked in its forms."""
 _MAX_LISTED = 4
-"""Words that a reason names."""
 _MANY = 64
 """Documents of a word that are looked at first, and how many times the wanted ones a word may have so that it bounds a
 score. It limits the work."""

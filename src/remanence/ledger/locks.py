@@ -13,9 +13,6 @@ from uuid import uuid4
 
 from remanence.operating_system import try_lock, write_at_start
 
-_ATTEMPTS = 100
-"""How often the folder of a lock file is made and the file opened, at most, while another process removes it."""
-
 
 class ThreadLocks:
     """For a ledger in memory, which only one process can use."""
@@ -139,7 +136,7 @@ def _locked(path: Path) -> Iterator[bool]:
 
 def _open(path: Path, mode: str) -> IO[str]:
     """Open a lock file. Its folder is made, and made again if another process has just removed it."""
-    for _ in range(_ATTEMPTS):
+    for _ in range(100):  # another process may remove the folder in between
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):
             return path.open(mode)

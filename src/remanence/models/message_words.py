@@ -1,6 +1,6 @@
 """What the words of a chat message or a question say about it, in microseconds: whether a good answer needs what is
-remembered about the speaker, whether the message itself tells something to remember, and whether a question asks for an
-earlier value or refers to the turns before it.
+remembered about the speaker, whether the message itself tells something to remember, and whether a question refers to
+the turns before it.
 
 The files of `message_weights` have a weight for each word and each pair of neighbouring words, learned by
 training/message_words.py from messages and questions that people labelled. What a message only quotes ("translate:
@@ -137,17 +137,6 @@ def _says_more_than_a_time(sentence: str) -> bool:
     for phrase in find_stated_times(sentence, EPOCH):
         rest = rest.replace(phrase.text, " ")
     return any(word.isalpha() for word in tokens(rest))
-
-
-def earlier_value_probability(question: str) -> float:
-    """The probability that a question asks for what was true before something else: the previous or the first value.
-
-    >>> earlier_value_probability("The building before Bulwer Road?") > 0.8
-    True
-    >>> earlier_value_probability("Which building are they in?") < 0.2
-    True
-    """
-    return _probability(question, "earlier_value")
 
 
 def follow_up_probability(question: str) -> float:

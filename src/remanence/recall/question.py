@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias
 
-from remanence.models.message_words import earlier_value_probability, follow_up_probability
+from remanence.models.message_words import follow_up_probability
 from remanence.recall.referents import NOBODY, Referent, find_referent, without_reason
 from remanence.schema import SELF, Window
 from remanence.text.lexicon.word_lists import is_common_word
@@ -24,9 +24,13 @@ during an event it names. "any": an event at no particular time, or all values o
 
 _pattern = partial(re.compile, flags=re.IGNORECASE)
 
-# The first finite verb decides whether a question asks about now.
+# The first finite verb decides whether a question asks about now; without one, a verb in the past tense.
 _PAST_VERB = _pattern(r"\b(?:did|was|were|had)\b")
 _FINITE_VERB = _pattern(r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b")
+_PAST_FORM = _pattern(
+    r"\b(?:\w{2,}(?<!e)ed|became|began|bought|brought|came|gave|got|held|kept|knew|led|left|made|met|ran|said|saw|sent|"
+    r"sold|spent|spoke|taught|told|took|went|won|wrote)\b"
+)
 _PREVIOUS = r"used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed)"
 _IN_THE_PAST = r"in the past|back then|back when|at the time|no longer|any ?more|over the years"
 # Asks for a value that is no longer valid: the last one, or the first.
@@ -40,14 +44,8 @@ _ASKS_FIRST = _pattern(
 # Asks for superseded memories. Plain past tense does not: "Where did Alice meet Bob?" asks for an event, and events are
 # not superseded.
 _ASKS_PAST = _pattern(
-    rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|originally|at first|earlier version|history of|how has|changed over time|"
-    r"how did [^.?!]{1,99} change|first version|old(?:er)? version)\b"
-)
-# Without an auxiliary, a verb in the past tense decides: "Who taught Ana?", but not "Who teaches Ana?".
-_PAST_FORM = _pattern(
-    r"\b(?:\w{2,}(?<!e)ed|ate|became|began|bought|broke|brought|built|came|caught|chose|drew|drove|fell|felt|flew|fought|found|"
-    r"gave|got|grew|held|kept|knew|led|left|lost|made|met|paid|ran|rang|said|sang|sat|saw|sent|shot|slept|sold|spent|"
-    r"spoke|stood|stole|swam|taught|threw|told|took|went|woke|won|wore|wrote)\b"
+    rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|originally|at first|history of|how has|changed over time|"
+    r"how did [^.?!]{1,99} change|(?:first|earlier|old(?:er)?) version)\b"
 )
 # Asks for all values of all times: "Which teachers has she had?" too.
 _ASKS_ALL = _pattern(
@@ -90,33 +88,18 @@ _ASKED_BY = _pattern(
 )
 # Asks about the words of the assistant.
 _ASKS_ASSISTANT = _pattern(
-    r"\byou(?:['’]ve| have| had)? (?:said|told|mentioned|recommended|suggested|gave|given|provided|wrote"
-    r"|written|listed|described|explained|advised|proposed)\b"
-    r"|\bdid you (?:say|tell|mention|recommend|suggest|give|provide|write|list|describe|explain|advise"
-    r"|propose)\b"
-)
-# "Before" is when it was told: "What did I tell you about the limit before?"
-_TELLING = _pattern(
-    r"\b(?:I|we|you) (?:\w+ )?(?:tell|told|sa(?:y|id)|mention(?:ed)?|talk(?:ed)?|discuss(?:ed)?|speak|spoke)\b"
+    r"\byou(?:['’]ve| have| had)? (?:said|told|mentioned|recommended|suggested|gave|provided|wrote|listed|described"
+    r"|explained|advised)\b|\bdid you (?:say|tell|mention|recommend|suggest|give|provide|write|list|explain|advise)\b"
 )
 # Names the kind of answer; not a search term.
 _HOW_MUCH = _pattern(r"\bhow (?:many|much)\b|\bin total\b")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 # Of a time, only names and numbers are searched for: memories of May may mention May.
 _NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
-_NO_WORD = re.compile(r"(?!)")
-_MIN_EARLIER = 0.8
-"""The least probability, by its words, that a question asks for an earlier value. Chosen by hand."""
 CONTEXT_TURNS = 4
 """Turns before a question that are used."""
 _MAX_TURN_WORDS = 24
 """Words of an earlier turn that are read with a question, the last ones."""
-_MIN_WORDS = 3
-"""Content words below which a question may not name its topic: "And staging?", but not "What am I allergic to?". Chosen
-by hand."""
-_MIN_FOLLOW_UP = 0.5
-"""The probability, by its words, from which on a short question refers to the turns before it: more probable than
-not."""
 _EVENT_WORDS = frozenset(
     tokens(
         "happen happened occur occurred go going went gone take took taken place event events occasion occasions thing "
@@ -180,24 +163,12 @@ class ParsedQuestion:
 
     @property
     def names_no_time(self) -> bool:
-        """Whether it asks what holds now, in words without a time.
-
-        >>> from datetime import timezone
-        >>> now = datetime(2026, 3, 1, tzinfo=timezone.utc)
-        >>> [parse_question(text, now).names_no_time for text in ("Who is allergic?", "Who sang in May?")]
-        [True, False]
-        """
+        """Whether it asks what holds now, in words without a time."""
         return not self.times and self.focus == "now"
 
     @property
     def has_topic(self) -> bool:
-        """Whether it asks about more than a time: not "What happened in May?".
-
-        >>> from datetime import timezone
-        >>> now = datetime(2026, 3, 1, tzinfo=timezone.utc)
-        >>> [parse_question(text, now).has_topic for text in ("What did I do in May?", "Who sang in May?")]
-        [False, True]
-        """
+        """Whether it asks about more than a time: not "What happened in May?"."""
         return not self.time_relation.topic_words <= _EVENT_WORDS
 
     def completed(self, names: tuple[str, ...], window: Window | None, now: datetime) -> ParsedQuestion:
@@ -220,8 +191,7 @@ def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> Parse
         searched_phrases, names = find_times(searched, now), find_question_names(searched)
     times = tuple(phrase.window for phrase in phrases)
     verb = _FINITE_VERB.search(asked)
-    asks_earlier_value = _asks_earlier_value(asked, verb)
-    relation = _time_relation(asked, phrases, verb, asks_earlier_value=asks_earlier_value)
+    relation = _time_relation(asked, phrases, verb)
     has_ended = any(window.end is not None and window.end <= now for window in times)
     return ParsedQuestion(
         times=times,
@@ -230,7 +200,7 @@ def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> Parse
             word for word in _LOWERCASE_WORD.findall(searched) if word.islower() and not is_common_word(word)
         ),
         asks_assistant=bool(_ASKS_ASSISTANT.search(asked)),
-        asks_about_past=has_ended or asks_earlier_value or bool(_ASKS_PAST.search(asked)),
+        asks_about_past=has_ended or bool(_ASKS_PAST.search(asked)),
         search_text=_search_text(searched, searched_phrases, _NAMED_TIME),
         time_relation=relation,
         focus=_focus(asked, times, relation, now, verb),
@@ -265,13 +235,6 @@ def _focus_of_times(times: Sequence[Window], now: datetime) -> TimeFocus | None:
     return "now" if begun else None
 
 
-def _asks_earlier_value(text: str, verb: re.Match[str] | None) -> bool:
-    """Whether a question asks for the previous or the first value, or for that before an event, by a table of words."""
-    if _TELLING.search(text) or (verb is not None and not _PAST_VERB.fullmatch(verb[0])):
-        return False
-    return earlier_value_probability(text) >= _MIN_EARLIER
-
-
 def _is_past(text: str, verb: re.Match[str] | None) -> bool:
     """Whether a question is in the past tense, or has no verb and asks for a previous value. `verb` is its first
     auxiliary."""
@@ -294,10 +257,8 @@ def in_first_person(text: str, speakers: Iterable[str]) -> str:
     return result if tokens(result) else text
 
 
-def _time_relation(
-    text: str, phrases: Sequence[TimePhrase], verb: re.Match[str] | None, *, asks_earlier_value: bool
-) -> TimeRelation:
-    if not asks_earlier_value and not _is_past(text, verb):
+def _time_relation(text: str, phrases: Sequence[TimePhrase], verb: re.Match[str] | None) -> TimeRelation:
+    if not _is_past(text, verb):
         return TimeRelation(_topic_words(text, phrases))  # asks about now
     begin = 0 if verb is None else verb.end()  # "Who taught Ana before Bo?" has no other verb
     match = _ANCHOR.search(text, begin)
@@ -315,7 +276,7 @@ def _time_relation(
 
 
 def _topic_words(clause: str, phrases: Sequence[TimePhrase]) -> frozenset[str]:
-    return frozenset(tokens(_PAST_WORDS.sub(" ", _search_text(clause, phrases, _NO_WORD))))
+    return frozenset(tokens(_PAST_WORDS.sub(" ", _search_text(clause, phrases, re.compile(r"(?!)")))))
 
 
 def _search_text(text: str, phrases: Sequence[TimePhrase], time_words: re.Pattern[str]) -> str:
@@ -337,7 +298,7 @@ def is_follow_up(question: str, names: Sequence[str]) -> bool:
     >>> is_follow_up("What should she avoid?", []), is_follow_up("Where does Ana keep her keys?", ["Ana"])
     (True, False)
     """
-    if len(tokens(question)) < _MIN_WORDS and follow_up_probability(question) >= _MIN_FOLLOW_UP:
+    if len(tokens(question)) < 3 and follow_up_probability(question) >= 0.5:
         return True
     return not names and _REFERS_BACK.search(without_reason(question)) is not None
 

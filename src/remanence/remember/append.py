@@ -20,7 +20,7 @@ from remanence.index.passages import passages_of
 from remanence.models.embedders import SentenceEmbedder
 from remanence.models.turn_classes import classify_turn
 from remanence.remember.prepare import PreparedVersion
-from remanence.remember.resolve_identity import IdentityResolver, add_registered_mentions, disambiguate_people
+from remanence.remember.resolve_identity import IdentityResolver, add_registered_mentions
 from remanence.schema import Entry, Memory, Window
 from remanence.text.claims.predicates import STATES_ENDED_BY_EVENT, claims_ended_by
 from remanence.text.text import normalize_name, text_hash
@@ -109,7 +109,7 @@ def _append_chunk(
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
-                prepared = [add_registered_mentions(index, disambiguate_people(index, draft)) for draft in prepared]
+                prepared = [add_registered_mentions(index, draft) for draft in prepared]
                 resolver = IdentityResolver(index, batch)
                 resolved = [resolver.resolve(p) for p in prepared]
                 existing = _existing_memories(index, resolved)

@@ -42,9 +42,6 @@ log = logging.getLogger(__name__)
 MIN_TEXTS = 5_000
 """Texts from which on a child process extracts: for fewer, starting it takes longer than the extraction."""
 _BATCH = 250
-"""Texts that are sent to the child process at a time."""
-_MAX_AHEAD = 16
-"""Batches that the child process may be ahead: it keeps the results in memory."""
 _SIZE = struct.Struct("<I")
 _CODE = "from remanence.remember.bulk import run_child; run_child()"
 
@@ -130,7 +127,7 @@ class ParallelExtractor:
 def run_child() -> None:
     """The child process: read texts from the standard input, and write their extractions to the standard output."""
     extractor = RuleExtractor()
-    answers: Queue[bytes] = Queue(_MAX_AHEAD)
+    answers: Queue[bytes] = Queue(16)  # batches that the child process may be ahead: the results are in memory
     threading.Thread(target=_write_answers, args=(answers,), daemon=True).start()
     while True:
         try:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from remanence.index.journal import QuarantineState
 
 _BATCH = 2_000
-"""Vectors that are read from the ledger at a time."""
 
 
 def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None, *, with_related: bool = False) -> int:

@@ -38,13 +38,8 @@ TryJob: TypeAlias = "Callable[[Engine, str, JobState], bool]"
 
 [_QUEUED] = kinds_of(Queued)
 _MAX_TRIES = 5
-"""How often a job is tried before it is given up."""
-_FIRST_DELAY = timedelta(seconds=2)
-"""The time until the second try; each later one is four times as long."""
 _RETRY_SECONDS = 1.0
-"""Seconds that a worker waits after an error."""
 _POLL_SECONDS = 0.05
-"""Seconds between two looks at a job that is waited for."""
 _ENDED = "the try was ended"
 
 
@@ -254,7 +249,7 @@ def _postpone(engine: Engine, space: str, job: JobState, problem: str, spent: Se
     if job.tries + 1 >= _MAX_TRIES:
         _give_up(engine, space, job, problem)
         return
-    until = engine.now() + _FIRST_DELAY * 4**job.tries
+    until = engine.now() + timedelta(seconds=2) * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)
     _write_unless_finished(engine, space, Worked(job.id, "waiting", until=until, problem=problem), extra=spent)
 

@@ -34,15 +34,11 @@ _MIN_TELLING = 0.5
 """The probability, by its words, from which on a message tells something to remember: more probable than not."""
 _CERTAIN = 0.95
 """The confidence, from 0 to 1, in what the form of a message says: that it makes a claim, refers to an earlier
-conversation, or only greets. Chosen by hand."""
-_TELLS_ONLY = 0.6
-"""The confidence, from 0 to 1, that a message which tells something and asks nothing needs no recall. Chosen by
-hand."""
+conversation, or only greets."""
 NOTHING_TOLD = "it asks, requests or chats, and tells nothing that lasts"
 ONLY_GREETING = "it is blank or only a greeting"
 _MIN_NEED = 0.2
-"""The least probability at which a recall is advised. A missing recall costs more than a useless one. Chosen by
-hand."""
+"""The least probability at which a recall is advised. A missing recall costs more than a useless one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +138,7 @@ def _recall_verdict(head: str, query: str) -> tuple[bool, float, str]:
     if need < _MIN_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
         return True, _MIN_NEED, f"it asks about {', '.join(others)}"
     if not asks:
-        return False, _TELLS_ONLY, "it tells something and asks nothing"
+        return False, 0.6, "it tells something and asks nothing"
     if need < _MIN_NEED:
         return False, 1 - need, "nothing in it asks for something personal"
     words = ", ".join(repr(word) for word in evidence_words(head))

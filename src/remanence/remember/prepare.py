@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from remanence.ports import Extractor
     from remanence.text.redaction import Redactor
 
-_MIN_REPEAT_LENGTH = 16
-"""Characters of the shortest text that counts as said before: shorter ones ("yes", "thank you") are often repeated."""
 REDACTED_FIELD = "redacted"
 """The field of `meta` with how many secrets of each kind were removed."""
 
@@ -212,7 +210,8 @@ def _trust_for_digest(trust: float) -> list[float]:
 def _repeat_key(normalized: str, key: str | None, dated: bool) -> str | None:
     """The text to compare with recently recalled ones; None if the caller gave a key or a date. With a date, the same
     text may be about another event."""
-    return normalized if key is None and not dated and len(normalized) >= _MIN_REPEAT_LENGTH else None
+    # Shorter texts ("yes", "thank you") are often repeated.
+    return normalized if key is None and not dated and len(normalized) >= 16 else None
 
 
 def _bounds(window: Window) -> list[int | None]:

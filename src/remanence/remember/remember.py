@@ -57,10 +57,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BATCH = 200
-"""Turns that are read and written at once."""
 _LINK_OF: dict[str, LinkKind] = {"confirms": "supports", "extends": "extends"}
-_TURNS_BEFORE = 4
-"""Turns before those that are read which a language model is shown, to understand them by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +189,7 @@ def _turns_before(engine: Engine, space: str, sources: Sequence[Memory]) -> list
     with engine.open_index(space) as index, index.lock:
         row: Row | None = index.current_row(sources[0].id, index.catalog.position)
         rows: list[Row] = []
-        while row is not None and row >= 0 and len(rows) <= _TURNS_BEFORE:
+        while row is not None and row >= 0 and len(rows) <= 4:
             rows.append(row)
             [row] = index.graph.previous_turns([row])
         ids = [index.catalog.ids[index.catalog.memory_of(row)] for row in reversed(rows[1:])]

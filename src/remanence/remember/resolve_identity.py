@@ -12,13 +12,9 @@ from remanence.events import Remembered
 from remanence.index.engine.identity import content_digest
 from remanence.index.index import Index
 from remanence.remember.prepare import PreparedVersion
-from remanence.schema import SELF, Mention, Snapshot, Triple, Turn
-from remanence.text.claims.predicates import exclude_each_other
+from remanence.schema import Mention, Snapshot, Turn
 from remanence.text.lexicon.word_lists import is_common_word
 from remanence.text.text import normalize_name
-
-_ROUNDING = 1e-6
-"""By how much a trust may differ from that of the index, which has it in single precision."""
 
 
 class IdentityResolver:
@@ -75,7 +71,7 @@ class IdentityResolver:
         ):
             row = self._catalog.row_at(number, self._catalog.position)
             earlier_trust = None if row is None else float(self._catalog.attributes.trust[row])
-        if earlier_trust is None or version.trust >= earlier_trust - _ROUNDING:
+        if earlier_trust is None or version.trust >= earlier_trust - 1e-6:  # the index has it in single precision
             return version
         return replace(version, identity=content_digest("less trusted", version.identity, version.trust))
 
@@ -187,36 +183,6 @@ def _with_memory_and_turn(version: Remembered, memory: str, turn: Turn | None) -
 
 
 _WORD = re.compile(r"\w+(?:[.'’&@+#-]\w+)*")
-_MAX_WORDS = 6
-"""Words of the longest registered name that is looked for in a text."""
-
-
-def disambiguate_people(index: Index, prepared: PreparedVersion) -> PreparedVersion:
-    """The version, in which a person with the name of another known person is called "my friend Sam".
-
-    Use it with the lock of the index.
-    """
-    version = prepared.version
-    if not prepared.has_extracted_names:
-        return prepared
-    for claim in version.triples:
-        number = index.names.number(claim.subject) if claim.object == SELF else None
-        if number is None or not _is_different_person(index, number, claim, prepared):
-            continue
-        name = f"my {claim.predicate.removesuffix('_of').replace('_', ' ')} {claim.subject}"
-        triples = [replace(one, subject=name) if one.subject == claim.subject else one for one in version.triples]
-        mentions = [Mention(name, one.kind) if one.name == claim.subject else one for one in version.mentions]
-        version = replace(version, triples=tuple(triples), mentions=tuple(mentions))
-    return prepared if version is prepared.version else prepared._replace(version=version)
-
-
-def _is_different_person(index: Index, number: int, claim: Triple, prepared: PreparedVersion) -> bool:
-    """Whether the known person of this name has a relationship to the speaker that excludes this claim."""
-    snapshot = index.snapshot(index.catalog.position, prepared.recorded_at)
-    return any(
-        relation.object == SELF and exclude_each_other(claim.predicate, relation.predicate)
-        for relation in index.relations.relations_of(number, snapshot, direction="out")
-    )
 
 
 def add_registered_mentions(index: Index, prepared: PreparedVersion) -> PreparedVersion:
@@ -249,7 +215,7 @@ def _registered_mentions(index: Index, version: Remembered, at: datetime) -> Ite
     words = [(match.start(), match.end()) for match in _WORD.finditer(version.text)]
     first = 0
     while first < len(words):
-        for size in range(min(_MAX_WORDS, len(words) - first), 0, -1):
+        for size in range(min(6, len(words) - first), 0, -1):
             written = version.text[words[first][0] : words[first + size - 1][1]]
             number = index.names.number(written)
             if number is None or not registry.is_owned(number, position):

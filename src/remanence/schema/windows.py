@@ -13,10 +13,7 @@ Moment: TypeAlias = datetime | date | str
 UTC = timezone.utc
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROS_PER_DAY = 86_400 * 1_000_000
-"""Microseconds of a day."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-"""The shortest time: a moment is a window of this length."""
 
 
 def micros(moment: datetime) -> int:
@@ -70,7 +67,7 @@ class Window:
         Returns:
             A window of one microsecond.
         """
-        return cls(moment, moment + _MICROSECOND if moment < _LATEST else None)
+        return cls(moment, moment + timedelta(microseconds=1) if moment < _LATEST else None)
 
     @property
     def has_bound(self) -> bool:

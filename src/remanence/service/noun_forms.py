@@ -22,6 +22,7 @@ from remanence.space.playground import Exchange
 from remanence.transfer.overview import Stats
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
+from remanence.upkeep.steps.clusters import Clusters
 from remanence.upkeep.steps.decay import DecayReport
 
 
@@ -123,6 +124,7 @@ FORMS |= {
     ),
     Stats: Form(more={"total": int}),
     ResultTable: Form(types={"rows": Sequence[Sequence[_Cell]]}),
+    Clusters: Form(without=("pairs",)),
     DecayReport: Form(more={"total": (int, lambda report: len(report) + report.left_out)}),
     Run: Form(more=_TEXT),
 }

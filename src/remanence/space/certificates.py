@@ -23,7 +23,7 @@ def certify(
 ) -> ErasureCertificate:
     """Erase something in each of these spaces, and what notes of a vault say about it. With `rewrite`, also write files
     again in which erased text would stay."""
-    from remanence.upkeep.vault_notes.promotion import remove_erased_notes, vaults_of  # most programs never need it
+    from remanence.upkeep.vault_notes.vault import remove_erased_notes, vaults_of  # most programs never need it
 
     erasures: list[forgetting.Erasure] = []
     notes: list[str] = []

@@ -16,12 +16,6 @@ from remanence.text.text import SENTENCE_END, normalize_name
 
 MAX_MENTIONS = 64
 """Names of one text that are stored, at most."""
-_MAX_TIMES = 16
-"""Times of one text that are stored, at most."""
-_MAX_EVENT_CHARS = 2_000
-"""Characters of a text that may have happened at one time; a longer one is a document."""
-_MAX_HEADING_CHARS = 100
-"""Characters of a first line that is a heading."""
 _BRACKETS = re.compile(r"(?:(?<!\s)\s+)?\([^()]*\)")
 _DECORATION = r"[\s#*\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001ffff]"  # marks of Markdown, arrows, emoji
 _AROUND_HEADING = re.compile(rf"^{_DECORATION}+|(?<!{_DECORATION}){_DECORATION}+$")
@@ -74,8 +68,9 @@ class RuleExtractor:
         return Extraction(
             mentions=_with_subjects(_mentions(speaker, names), triples),
             triples=triples,
-            valid=times[0] if times and len(text) <= _MAX_EVENT_CHARS else None,
-            times=tuple(times[:_MAX_TIMES]),
+            # A longer text is a document, which did not happen at one time.
+            valid=times[0] if times and len(text) <= 2_000 else None,
+            times=tuple(times[:16]),
         )
 
 
@@ -137,7 +132,7 @@ def _heading(text: str) -> str | None:
     'Chris Evans'
     """
     line, _, rest = text.partition("\n")
-    if len(rest) <= len(line) or len(line) > _MAX_HEADING_CHARS or line.rstrip().endswith(_SENTENCE_MARKS):
+    if len(rest) <= len(line) or len(line) > 100 or line.rstrip().endswith(_SENTENCE_MARKS):
         return None
     return _AROUND_HEADING.sub("", _BRACKETS.sub("", line)) or None
 

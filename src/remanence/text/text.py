@@ -94,7 +94,7 @@ def stems(words: Iterable[str], language: str = "en") -> list[str]:
                 result.extend(_grams(word))
                 continue
             stem = _stem(word, language)
-            if len(cached) < _MAX_STEMS:
+            if len(cached) < 400_000:
                 cached[word] = stem
         if stem:
             result.append(stem)
@@ -104,8 +104,6 @@ def stems(words: Iterable[str], language: str = "en") -> list[str]:
 _STEMS: dict[str, dict[str, str]] = {}
 """For each language a cache of the stems of words; "" for a stop word. Plain dicts: this is the most frequent
 look-up."""
-_MAX_STEMS = 400_000
-"""Words whose stems are kept in memory."""
 
 
 def split_words(text: str) -> list[str]:
@@ -317,10 +315,6 @@ def text_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-_MAX_NAME_WORDS = 8
-"""Words of the longest name."""
-_SENTENCE_WORDS = 4
-"""Words up to which what ends with a mark may be a name: "Yahoo!"."""
 _NAME_CHARACTER = re.compile(r"\w")
 
 
@@ -333,7 +327,8 @@ def is_name(text: str) -> bool:
     """
     words = len(text.split())
     ends = text.rstrip("\"'”’)").endswith((".", "!", "?", "…"))
-    return bool(_NAME_CHARACTER.search(text)) and words <= _MAX_NAME_WORDS and not (ends and words > _SENTENCE_WORDS)
+    # Up to four words, what ends with a mark may be a name: "Yahoo!".
+    return bool(_NAME_CHARACTER.search(text)) and words <= 8 and not (ends and words > 4)
 
 
 MAX_PASSAGES = 4_000

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
@@ -19,16 +18,12 @@ from remanence.index.engine.in_thread import PeriodicThread
 from remanence.index.index import Index
 from remanence.ports import Progress
 from remanence.upkeep import runs
-from remanence.upkeep.plans import Plan, ResultTable, StalePlan
+from remanence.upkeep.plans import Applicable, Plan, StalePlan, TableResult, UpkeepPlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import consolidation, decay, discovery, garbage_collection
-from remanence.upkeep.steps.consolidation import Merge
-from remanence.upkeep.steps.decay import DecayReport, ScoredMemories
-from remanence.upkeep.steps.memory_clusters import Clusters
-from remanence.upkeep.vault_notes import promotion
-
-log = logging.getLogger(__name__)
+from remanence.upkeep.steps.decay import ScoredMemories
+from remanence.upkeep.vault_notes import promotion, vault
 
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 STEPS: tuple[Step, ...] = get_args(Step)
@@ -38,47 +33,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 
 
-@dataclass(frozen=True, slots=True)
-class UpkeepPlan(Plan):
-    """Several steps planned together, and applied as one run. Each plan takes the changes of the earlier ones
-    into account."""
-
-    reports: tuple[DecayReport | Clusters, ...]
-    plans: tuple[Plan, ...]
-
-    def __len__(self) -> int:
-        return sum(len(plan) for plan in self.plans)
-
-    def __str__(self) -> str:
-        done = [f"done as run {self.run}"] if self.run else []
-        return "\n\n".join([*(str(part) for part in (*self.reports, *self.plans)), *done])
-
-    def _repr_html_(self) -> str:
-        return "".join(part._repr_html_() for part in (*self.reports, *self.plans))
-
-    @property
-    def table(self) -> ResultTable:
-        rows = [(part.table.title.partition(":")[0], len(part)) for part in (*self.reports, *self.plans)]
-        return ResultTable(f"run: {self.verb('did', 'do')}", ("step", "found"), rows)
-
-    @property
-    def has_changes(self) -> bool:
-        return any(plan.has_changes for plan in self.plans)
-
-    def check(self, engine: Engine, space: str) -> None:
-        for plan in self.plans:
-            if plan.has_changes:
-                plan.check(engine, space)
-
-    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
-        for plan in self.plans:
-            if plan.has_changes:
-                plan.write(engine, space, run, progress)
-
-    def with_run(self, run: str) -> UpkeepPlan:
-        return replace(
-            self, plans=tuple(plan.with_run(run) if plan.has_changes else plan for plan in self.plans), run=run
-        )
+AnyPlan = TypeVar("AnyPlan", bound=Plan[Any] | UpkeepPlan)
 
 
 def plan_steps(
@@ -89,40 +44,37 @@ def plan_steps(
     *,
     settings: UpkeepSettings,
     steps: Sequence[Step],
-    vault: Path | None,
+    folder: Path | None,
 ) -> UpkeepPlan:
     """Plan these steps, always in the order of `STEPS`."""
     for step in steps:
         if step not in STEPS:
             raise InvalidInput(f"steps={steps!r} has {step!r}. The steps are {', '.join(STEPS)}.")
-    reports: list[DecayReport | Clusters] = []
-    plans: list[Plan] = []
-    merges: Sequence[Merge] = ()
+    reports: list[TableResult] = []
+    plans: list[Plan[Any]] = []
+    merges: list[Any] = []
     if "decay" in steps:
-        reports.append(decay.find_at_risk(index, memories.snapshot.now, settings, None))
+        reports.append(decay.report_decay(memories, settings))
     if "gc" in steps:
-        gc_plan = garbage_collection.plan_gc(index, memories, settings, None)
-        plans.append(gc_plan)
-        memories = memories.without(candidate.memory for candidate in gc_plan)
+        plans.append(garbage_collection.propose_forgetting(index, memories, settings, None))
+        memories = memories.without(plans[-1].memories)
     if "clusters" in steps or "consolidate" in steps:
-        clusters = consolidation.find_new_clusters(index, memories, settings, "consolidate", progress)
-        reports += [clusters] if "clusters" in steps else []
+        found = consolidation.find_new_clusters(index, memories, settings, "consolidate", progress)
+        reports += [found] if "clusters" in steps else []
         if "consolidate" in steps:
-            merged = consolidation.plan_consolidation(
-                engine, index, memories, progress, settings=settings, new_clusters=clusters
-            )
-            plans.append(merged)
-            memories, merges = memories.without(merged.superseded_ids), merged.merges
+            propose = consolidation.propose_consolidation
+            plans.append(propose(engine, index, memories, progress, settings=settings, new_clusters=found))
+            memories, merges = memories.without(plans[-1].memories), [merge.result for merge in plans[-1]]
     if "promote" in steps:
-        plans.append(promotion.plan_promotion(index, memories, settings, vault))
+        plans.append(promotion.propose_promotion(index, memories, settings, folder))
     if "discover" in steps:
-        plans.append(discovery.plan_related_links(index, memories, settings, progress, merges))
-    return UpkeepPlan(tuple(reports), tuple(plans), position=memories.position)
+        plans.append(discovery.propose_links(index, memories, settings, progress, merges))
+    return UpkeepPlan(plans=tuple(plans), reports=tuple(reports), position=memories.position)
 
 
 def check_applicable(plan: object) -> None:
     """Raise an error if this is not a plan, or was applied already."""
-    if not isinstance(plan, Plan):
+    if not isinstance(plan, Plan | UpkeepPlan):
         raise InvalidInput(
             f"apply({inputs.shorten_repr(plan)}) was given {type(plan).__name__}, which is not a plan. "
             "Give what gc(), consolidate(), promote(), discover(), import_vault() or run() returned."
@@ -137,7 +89,7 @@ def run_id_of(run: object) -> str | None:
         return run
     if isinstance(run, Run):
         return run.id
-    if not isinstance(run, Plan):
+    if not isinstance(run, Applicable):
         raise InvalidInput(
             f"undo({inputs.shorten_repr(run)}) was given {type(run).__name__}, which is not a run. "
             "Give what apply() returned, or the id of a run: `space.upkeep.runs()` lists them."
@@ -147,16 +99,19 @@ def run_id_of(run: object) -> str | None:
     return run.run
 
 
-def apply_plan(engine: Engine, space: str, plan: Plan, progress: Progress | None) -> str:
-    """Apply a plan, or nothing of it if something has changed since; returns the id of the run.
+def apply_plan(engine: Engine, space: str, plan: AnyPlan, progress: Progress | None) -> AnyPlan:
+    """Apply a plan, or nothing of it if something has changed since; returns the plan with its run.
 
     Everything is checked before anything is written. What others write in the meantime is checked again in
     each transaction; then a part may have been done, and the error says so.
     """
     run = new_id()
+    parts = [part for part in (plan.plans if isinstance(plan, UpkeepPlan) else (plan,)) if part.has_changes]
     try:
-        plan.check(engine, space)
-        plan.write(engine, space, run, progress)
+        for part in parts:
+            part.check(engine)
+        for part in parts:
+            part.write(engine, run, progress)
     except StalePlan as change:
         outcome = "Nothing was done."
         if _spaces_of_run(engine, space, run):
@@ -164,7 +119,10 @@ def apply_plan(engine: Engine, space: str, plan: Plan, progress: Progress | None
         raise InvalidInput(
             f"this plan was made at ledger position {plan.position}, and {change} since. {outcome} Make a new plan."
         ) from None
-    return run
+    if isinstance(plan, UpkeepPlan):
+        done = tuple(replace(part, run=run) if part.has_changes else part for part in plan.plans)
+        return replace(plan, plans=done, run=run)
+    return replace(plan, run=run)
 
 
 def undo_run(engine: Engine, space: str, run: str) -> UndoReport:
@@ -174,8 +132,7 @@ def undo_run(engine: Engine, space: str, run: str) -> UndoReport:
         skipped = [memory for name in names for memory in runs.reverse_run(engine, name, run)]
         with engine.open_index(space) as index:
             state = index.usage.runs.get(run)
-            parameters = {} if state is None else state.settings_by_step.get(promotion.STEP, {})
-            promotion.remove_undone_notes(index, index.snapshot(index.catalog.position, engine.now()), parameters)
+            vault.remove_undone_notes(index, {} if state is None else state.settings_by_step.get("promote", {}))
     return UndoReport(run, tuple(skipped))
 
 

@@ -23,7 +23,7 @@ from remanence.upkeep.steps.decay import decay_score, last_used, row_scores, str
 
 _SIGNAL = "recency"
 _REVIEW_SHARE = 5
-"""One of this many hits is a reminder. Chosen by hand."""
+"""One of this many hits is a reminder."""
 
 
 def list_by_recency(index: Index, request: RecallRequest) -> Recall:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.index.journal import MAX_TRACKED_USES
 from remanence.schema import MEMORY_KINDS
 
-PREFIX = "REMANENCE_"
 DECAY_MODELS = ("power_law", "exponential", "two_component")
-GC_MODES = ("forget", "archive")
-
+_CHOICES = {"decay": DECAY_MODELS, "gc": ("forget", "archive")}
 _RANGES: Mapping[str, tuple[float, float]] = {
     "half_life_days": (1e-6, 1e6),
     "use_exponent": (0.0, 2.0),
@@ -28,11 +26,8 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "relate_above": (0.0, 1.0),
     "vault_weight": (0.0, 1.0),
 }
-
-
 _HALF_LIVES: Mapping[str, float] = {"semantic": 30.0, "viewpoint": 30.0}
-"""Days without use until half of the score is left, for the kinds that keep longer than `half_life_days`. Chosen by
-hand."""
+_HALF_LIFE_VARIABLES = {f"REMANENCE_HALF_LIFE_DAYS_{kind.upper()}": kind for kind in MEMORY_KINDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +79,11 @@ class UpkeepSettings:
     vault_weight: float = 0.7
 
     def __post_init__(self) -> None:
-        if self.decay not in DECAY_MODELS:
-            raise InvalidInput(f"decay={self.decay!r} is not a decay model. Use one of {', '.join(DECAY_MODELS)}.")
-        if self.gc not in GC_MODES:
-            raise InvalidInput(f"gc={self.gc!r} is not a mode of gc. Use one of {', '.join(GC_MODES)}.")
-        for name, (minimum, maximum) in _RANGES.items():
-            _check_number(name, getattr(self, name), minimum, maximum)
+        for name, choices in _CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                raise InvalidInput(f"{name}={value!r} is not one of {', '.join(choices)}.")
+        for name, limits in _RANGES.items():
+            _check_number(name, getattr(self, name), *limits)
         if not isinstance(self.half_life_by_kind, Mapping):
             raise InvalidInput(f"half_life_by_kind={self.half_life_by_kind!r} is not a dict such as {{'episode': 7}}.")
         for kind, days in self.half_life_by_kind.items():
@@ -111,7 +105,8 @@ class UpkeepSettings:
             InvalidInput: A variable does not hold a valid value.
         """
         environ = os.environ if environ is None else environ
-        return _from_variables(tuple((name, value) for name in _variables() if (value := environ.get(name))))
+        names = (*_VARIABLES, *_HALF_LIFE_VARIABLES)
+        return _from_variables(tuple((name, value) for name in names if (value := environ.get(name))))
 
     def with_changes(self, **changes: Any) -> UpkeepSettings:
         """These settings with some of them changed.
@@ -124,10 +119,6 @@ class UpkeepSettings:
 
         Raises:
             InvalidInput: A name is not a setting, or a value is not valid.
-
-        Example:
-            >>> UpkeepSettings().with_changes(promote_uses=3).promote_uses
-            3
         """
         known = [setting.name for setting in fields(self)]
         for name in changes:
@@ -136,43 +127,38 @@ class UpkeepSettings:
         return replace(self, **changes)
 
 
-@cache
-def _variables() -> list[str]:
-    """The names of all environment variables for settings."""
-    names = [setting.name for setting in fields(UpkeepSettings) if setting.name != "half_life_by_kind"]
-    return [PREFIX + name.upper() for name in (*names, *(f"half_life_days_{kind}" for kind in MEMORY_KINDS))]
+_VARIABLES = {
+    f"REMANENCE_{setting.name.upper()}": setting.name
+    for setting in fields(UpkeepSettings)
+    if setting.name != "half_life_by_kind"
+}
 
 
 @lru_cache(8)  # every recall asks for them
 def _from_variables(variables: tuple[tuple[str, str], ...]) -> UpkeepSettings:
-    values = dict(variables)
     changes: dict[str, Any] = {}
-    for setting in fields(UpkeepSettings):
-        variable = PREFIX + setting.name.upper()
-        if setting.name != "half_life_by_kind" and variable in values:
-            changes[setting.name] = _parse(variable, values[variable], setting.type)
     half_lives = dict(_HALF_LIVES)
-    for kind in MEMORY_KINDS:
-        variable = f"{PREFIX}HALF_LIFE_DAYS_{kind.upper()}"
-        if variable in values:
-            half_lives[kind] = _parse(variable, values[variable], "float")
+    for variable, value in variables:
+        if variable in _HALF_LIFE_VARIABLES:
+            half_lives[_HALF_LIFE_VARIABLES[variable]] = _number(variable, value, whole=False)
+        elif (name := _VARIABLES[variable]) in _RANGES:
+            changes[name] = _number(variable, value, whole=isinstance(_RANGES[name][0], int))
+        else:
+            changes[name] = value
     return UpkeepSettings(**changes, half_life_by_kind=half_lives)
 
 
-def _parse(variable: str, value: str, type_name: Any) -> Any:
-    """The value of an environment variable; annotations of the fields are strings."""
-    if type_name not in ("float", "int"):
-        return value
+def _number(variable: str, value: str, *, whole: bool) -> float:
     try:
-        return int(value) if type_name == "int" else float(value)
+        return int(value) if whole else float(value)
     except ValueError:
-        expected = "a whole number" if type_name == "int" else "a number"
+        expected = "a whole number" if whole else "a number"
         raise InvalidInput(f"the environment variable {variable}={value!r} is not {expected}.") from None
 
 
 def _check_number(name: str, value: Any, minimum: float, maximum: float) -> None:
-    integral = isinstance(minimum, int)
-    if isinstance(value, bool) or not isinstance(value, int if integral else (int, float)):
-        raise InvalidInput(f"{name}={value!r} is not {'a whole number' if integral else 'a number'}.")
+    whole = isinstance(minimum, int)
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        raise InvalidInput(f"{name}={value!r} is not {'a whole number' if whole else 'a number'}.")
     if not minimum <= value <= maximum:
         raise InvalidInput(f"{name}={value!r} is not between {minimum:g} and {maximum:g}.")

@@ -46,7 +46,6 @@ from remanence.text.text import normalize_name
 _PREDICATE, _START, _RECORDED_AT, _SOURCE = 2, 3, 5, 6
 """The columns of a claim that are read by number: its predicate, start, time of recording and source."""
 _BATCH = 256
-"""Claims that are examined at a time, until enough active ones are found."""
 
 NumberedClaim: TypeAlias = tuple[int, int, int]
 """A subject, a predicate and an object, by number."""

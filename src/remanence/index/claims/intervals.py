@@ -34,8 +34,7 @@ from typing import NamedTuple
 from remanence.schema import MICROS_PER_DAY, OPEN_END, OPEN_START, DisagreementKind
 
 _RECENT = 366 * MICROS_PER_DAY
-"""Microseconds of a year. A claim that began at most this long before it was told was no history then. Chosen by
-hand."""
+"""Microseconds of a year. A claim that began at most this long before it was told was no history then."""
 
 
 class TimedClaim(NamedTuple):

@@ -46,12 +46,6 @@ from remanence.text.claims.predicates import PAST_STATE_PREDICATES
 
 __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
-_MAX_RELATED = 256
-"""Claims of an entity that `related_names` reads if the caller gives no limit, the newest."""
-_LARGER_LIMIT = 4
-"""How many times the wanted claims are resolved, if fewer than half of those resolved first hold at the time."""
-_MAX_DISAGREEMENTS = 64
-"""Other claims, the newest, with which one is compared: comparing all would take the square of their number."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -110,7 +104,7 @@ class RelationIndex(Claims):
         resolved, more = view.resolved_claims_of(number, wanted, limit)
         matching = _matching(resolved, at, wanted, direction, entity)
         if more and limit is not None and len(matching) < limit // 2:
-            resolved, more = view.resolved_claims_of(number, wanted, _LARGER_LIMIT * limit)
+            resolved, more = view.resolved_claims_of(number, wanted, 4 * limit)
             matching = _matching(resolved, at, wanted, direction, entity)
             matching, more = matching[-limit:], more or len(matching) > limit
         return [(triple, self._relation(edge, triple, view)) for edge, triple in matching], more
@@ -131,7 +125,7 @@ class RelationIndex(Claims):
         return sorted(found, key=lambda relation: relation.valid.start or _EARLIEST)
 
     def related_names(
-        self, number: int, snapshot: Snapshot, times: Sequence[Window] | None = (), limit: int = _MAX_RELATED
+        self, number: int, snapshot: Snapshot, times: Sequence[Window] | None = (), limit: int = 256
     ) -> list[RelatedName]:
         """The relations of an entity that hold at some time in one of these windows, by default now; with None, all.
         Only the newest `limit` claims are read."""
@@ -321,7 +315,7 @@ class RelationIndex(Claims):
             group = view.group_of(edge).edges if edge.rule.single_valued else []
             topic = f"{self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]} {edge.rule.name}"
             others = [other.claim for other in group if other.claim.value != edge.claim.value]
-            for claim in others[-_MAX_DISAGREEMENTS:]:
+            for claim in others[-64:]:  # comparing all would take the square of their number
                 for other in self.evidence_rows(claim.number, view.snapshot):
                     if other != row:
                         kinds[other, topic] = classify_disagreement(edge.claim, claim)

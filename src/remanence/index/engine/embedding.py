@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CHUNK = 2_000
-"""Rows without a vector that are embedded at a time."""
 _META = "embedder"
 
 
@@ -193,10 +192,6 @@ BATCH = 64
 """Memories that are embedded before their vectors are stored and searched: about a quarter of a second."""
 FIRST_PAUSE = 5.0
 """Seconds until an embedder that did not answer is asked again. Each time the pause is doubled."""
-_MAX_PAUSE = 300.0
-"""Seconds after which an embedder that failed is tried again, at the most."""
-_IDLE_SECONDS = 30.0
-"""Seconds until the next look for texts to embed, if no space waits for vectors."""
 _OTHER_SECONDS = 0.5
 """Seconds between two looks at what a caller or another process has embedded."""
 
@@ -263,7 +258,7 @@ class BackgroundEmbedder:
                     self._pauses.pop(space, None)
                 else:
                     self._due[space] = time.monotonic() + pause
-        return max(0.0, min([time.monotonic() + _IDLE_SECONDS, *self._due.values()]) - time.monotonic())
+        return max(0.0, min([time.monotonic() + 30.0, *self._due.values()]) - time.monotonic())
 
     def _embed_batch(self, engine: Engine, space: str) -> float | None:
         """Embed a batch. Returns the seconds until the next one; None if nothing is left."""
@@ -290,5 +285,5 @@ class BackgroundEmbedder:
         if left < len(rows):
             self._pauses.pop(space, None)
             return 0.0
-        self._pauses[space] = min(2 * self._pauses.get(space, FIRST_PAUSE / 2), _MAX_PAUSE)
+        self._pauses[space] = min(2 * self._pauses.get(space, FIRST_PAUSE / 2), 300.0)
         return self._pauses[space]

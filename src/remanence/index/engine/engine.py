@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CLOCK_TOLERANCE = timedelta(days=1)
-"""How much later than the clock a `now` may be; one that is later by more is probably an error, and is reported."""
 
 DEFAULT_CACHE_SIZE = 512 * 2**20
 """The memory limit for the indexes of all open spaces, in bytes."""
@@ -193,7 +191,7 @@ class Engine:
         entries.
         """
         now = self.now()
-        if at - now > _CLOCK_TOLERANCE:
+        if at - now > timedelta(days=1):
             now_text, clock_text = format_moment(at), format_moment(now)
             log.warning(
                 "now=%s is later than the system clock; recorded_at=%s, told_at=%s", now_text, clock_text, now_text

@@ -31,14 +31,6 @@ POLL_SECONDS = 2.0
 """Seconds between two looks for erased text that is still to be removed, if there was none."""
 _RETRY_SECONDS = 0.5
 """Seconds until the next look for erased text that is still to be removed, if there was some."""
-_QUIET_SECONDS = 1.0
-"""Seconds without an erasure after which an index is rebuilt, so that a series of erasures causes one rebuild."""
-_MAX_WAIT_SECONDS = 30.0
-"""Seconds after which an index is rebuilt although erasures continue."""
-_MAX_EMBEDDING_PAUSE = 300.0
-"""Seconds of the longest pause before an embedder that does not answer is asked again for what is missing."""
-_MAX_REFRESH_SHARE = 0.25
-"""The share of time that is spent at most on rebuilding a space under repeated erasures."""
 
 
 class ErasureCleaner:
@@ -136,12 +128,14 @@ class ErasureCleaner:
         with engine.open_index(space) as index:
             began = time.monotonic()
             first = self._next_refresh.setdefault(space, began)
-            is_quiet = began >= self._last_erasure_seen_at + _QUIET_SECONDS or began >= first + _MAX_WAIT_SECONDS
+            # A series of erasures causes one rebuild, but it is not put off for ever.
+            is_quiet = began >= self._last_erasure_seen_at + 1.0 or began >= first + 30.0
             if not index.needs_refresh or began < first or not is_quiet:
                 return
             index.refresh()
             ended = time.monotonic()
-            self._next_refresh[space] = ended + (ended - began) / _MAX_REFRESH_SHARE
+            # Rebuilding a space again and again takes a quarter of the time, at most.
+            self._next_refresh[space] = ended + (ended - began) / 0.25
 
     def _embed_descriptions(self, engine: Engine) -> None:
         """Embed descriptions that were left without a vector. After each try that leaves some, the pause is doubled."""
@@ -151,7 +145,7 @@ class ErasureCleaner:
         for space in spaces:
             embed_descriptions(engine, space)
         has_missing = any(index.missing_descriptions for _, index in engine.indexes.items())
-        self._embedding_pause = min(2 * self._embedding_pause, _MAX_EMBEDDING_PAUSE) if has_missing else POLL_SECONDS
+        self._embedding_pause = min(2 * self._embedding_pause, 300.0) if has_missing else POLL_SECONDS
         self._next_embedding = time.monotonic() + self._embedding_pause
 
     def _start(self) -> None:

@@ -121,8 +121,6 @@ _QUIET_SECONDS = 2.0
 """Seconds without news after which a space is quiet."""
 _MIN_PAUSE = 0.05
 """Seconds between two tries of work that was ended."""
-_EXIT_WAIT = 5.0
-"""How many seconds a program that ends without closing its spaces waits for what a thread is doing. Chosen by hand."""
 
 
 class PeriodicThread:
@@ -246,4 +244,4 @@ def _stop_at_exit() -> None:
     for thread in threads:
         thread.stop(0.0)
     for thread in threads:
-        thread.stop(_EXIT_WAIT)
+        thread.stop(5.0)  # seconds

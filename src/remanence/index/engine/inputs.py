@@ -30,11 +30,9 @@ MAX_TEXT_LENGTH = 2_000_000
 MAX_QUESTION_LENGTH = 10_000
 """Characters of a question, or of a turn before it, at most: it is read while somebody waits."""
 MAX_TAGS = 256
-"""Tags of a memory, at most."""
 MAX_NAME_LENGTH = 512
 """Characters of a name, a key, a tag or a source, at most: they are parts of an index."""
 MAX_META_LENGTH = 1_000_000
-"""Characters of the metadata of a memory as JSON, at most."""
 MAX_SPACE_NAME_LENGTH = 255
 """Characters of one level of the name of a space, at most: as much as a file name may have."""
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")

@@ -20,10 +20,6 @@ log = logging.getLogger(__name__)
 _MIN_OPEN = 8
 """Indexes that stay open no matter how much memory they take: a large space would otherwise be read from disk for every
 call."""
-_EVICT_TO = 0.9
-"""The share of the memory limit down to which indexes are closed."""
-_WAIT_FROM = 1.5
-"""The share of the memory limit from which on a caller closes indexes by itself, in place of the background thread."""
 
 
 class _Slot:
@@ -119,7 +115,8 @@ class OpenIndexes:
             slot.size = size
             self._forget_if_empty(space, slot)
             excess = self._size > self._limit and len(self._slots) > _MIN_OPEN and not self._closed
-            wait = excess and self._size > _WAIT_FROM * self._limit
+            # From here on the caller closes indexes itself, in place of the background thread.
+            wait = excess and self._size > 1.5 * self._limit
             if excess and not wait and self._evictor is None:
                 self._evictor = threading.Thread(target=self._run_evictor, name="remanence-evict", daemon=True)
                 self._evictor.start()
@@ -148,7 +145,7 @@ class OpenIndexes:
         """The least recently used idle index, with its lock held; None if no index has to be closed."""
         with self._lock:
             surplus = len(self._slots) - _MIN_OPEN
-            if self._closed or surplus <= 0 or self._size <= _EVICT_TO * self._limit:
+            if self._closed or surplus <= 0 or self._size <= 0.9 * self._limit:
                 return None
             for space, slot in self._slots.items():
                 if surplus <= 0:

@@ -16,9 +16,6 @@ from remanence.index.engine.docstrings import item_descriptions
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_WIDTH = 116
-"""Characters of a line of a docstring that is made of descriptions."""
-
 
 def takes(parameters: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[Concatenate[Any, P], T]]:
     """Declare a method with the parameters of a dataclass. Its own signature is `(self, ..., **options)`.
@@ -63,7 +60,7 @@ def _completed(described: object, names: list[str], options: object, indent: str
         return described.__doc__ or ""
     own, descriptions = item_descriptions(described), descriptions_of(options)
     items = "\n".join(
-        textwrap.fill(f"{name}: {descriptions[name]}", _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ")
+        textwrap.fill(f"{name}: {descriptions[name]}", 116, initial_indent=indent, subsequent_indent=f"{indent}    ")
         for name in names
         if name not in own
     )

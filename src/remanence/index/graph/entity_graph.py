@@ -26,8 +26,8 @@ SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15
 name near the question. A memory that both vectors and words rank first has 1. The first one was fitted on LoCoMo,
 LongMemEval and BEAM, the others were chosen by hand."""
 WRITER_WEIGHT = 0.1
-"""Points of score for a text that is no turn if the question names its writer: it is seldom about the writer. Chosen by
-hand; on 2Wiki, 0 in its place loses 0.3 points of R@5."""
+"""Points of score for a text that is no turn if the question names its writer: it is seldom about the writer. On 2Wiki,
+0 in its place loses 0.3 points of R@5."""
 NEXT_TURN_WEIGHT, PREVIOUS_TURN_WEIGHT, SAME_SESSION_WEIGHT, SAME_DOCUMENT_WEIGHT = 0.15, 0.25, 0.25, 1.5
 """The shares of the score of a near memory that the next turn, the turn before, the other turns of its session, and the
 other pieces of its document get. Fitted on LoCoMo, RealTalk, LongMemEval and BEAM; the last one on TimeQA and
@@ -39,18 +39,17 @@ QUESTION_PENALTY = 0.65
 """The share of its score that a turn loses if it only asks a question: the answer is in another turn. Fitted on LoCoMo,
 RealTalk, LongMemEval and BEAM."""
 PARTIAL_SHARE = 0.5
-"""The share of its weight that a name has which is in the question in part or in lower case. Chosen by hand; on
-2Wiki, 1 in its place loses 0.3 points of R@5."""
+"""The share of its weight that a name has which is in the question in part or in lower case. On 2Wiki, 1 in its place
+loses 0.3 points of R@5."""
 
 _FAN_OUT = 64
 """Memories about one name that are scored, the newest. It limits the work for a name that many memories are about."""
 _MIN_SPECIFICITY = 0.5
 """The least factor for the weight of a name, for names that nearly every memory is about, as in a space of a few
-memories. Chosen by hand; on TimeQA, 1 in its place loses 1.0 point of R@5."""
+memories. On TimeQA, 1 in its place loses 1.0 point of R@5."""
 _MIN_SIMILARITY = 0.6
-"""The cosine from which on a name is similar to the question, for the default embedder. Chosen by hand."""
+"""The cosine from which on a name is similar to the question, for the default embedder."""
 _MAX_SIMILAR_NAMES = 4
-"""Similar names that are taken, the nearest. It limits the work."""
 
 
 class EntityGraph(MentionIndex):

@@ -29,27 +29,25 @@ hit."""
 MAX_RELATIONS = 3
 """Relations that are followed one after the other from a name in the question. It limits the work."""
 HOP_DECAY = 0.4
-"""The factor for the score of each hop after the first. Chosen by hand; on MuSiQue, 1 in its place loses 0.9 points of
-R@5."""
+"""The factor for the score of each hop after the first. On MuSiQue, 1 in its place loses 0.9 points of R@5."""
 HOP_WEIGHT = 0.9
 """The share of the score of the memory that led to a name, for a memory about the name. Fitted on HotpotQA, 2Wiki and
 MuSiQue."""
 RELATION_WEIGHT = 0.3
-"""Points of score for a memory about a name that is related to a name in the question. Chosen by hand."""
+"""Points of score for a memory about a name that is related to a name in the question."""
 START_ROWS = 5
 """Memories from which a hop starts, the best. Fitted on HotpotQA, 2Wiki and MuSiQue."""
 _HOP_NAMES = 32
-"""Names to which a hop leads, the best. It limits the work."""
 _EXAMINED_NAMES = 4
 """Names after each relation of which it is asked whether a memory mentions them: reading the relations of one costs
 about a third of a millisecond."""
 MENTIONED_SHARE = 0.3
 """The share of the score of a memory about a name, for a memory of up to `_SHORT_MEMORY` characters that only mentions
-it. Chosen by hand."""
+it."""
 _SHORT_MEMORY = 200
-"""Characters up to which a memory is short: what it mentions, it is about. Chosen by hand."""
+"""Characters up to which a memory is short: what it mentions, it is about."""
 _MAX_HOP_ROWS = 8
-"""Memories about one name up to which a hop to it is followed: a name of more says little. Chosen by hand."""
+"""Memories about one name up to which a hop to it is followed: a name of more says little."""
 
 
 class Hop(NamedTuple):

@@ -91,12 +91,7 @@ class NameVectors:
 SPEAKER, SUBJECT, MENTION = range(3)
 """How a memory has a name, as stored: its speaker, what it is about, or only mentioned."""
 SESSION_GAP = 6 * 3600 * 1_000_000
-"""Microseconds between two turns of one conversation from which on they belong to different sessions: six hours. Chosen
-by hand."""
-_SHORT_TEXT = 450
-"""Characters of a turn from which on its neighbours score less, in proportion. Chosen by hand."""
-_HUB = 1_024
-"""Memories that mention an entity from which on it is a hub, which is not followed. It limits the work."""
+"""Microseconds between two turns of one conversation from which on they belong to different sessions: six hours."""
 _NEVER = np.iinfo(np.int32).max
 
 EarlierVersion = Callable[[Row], "Row | None"]
@@ -159,7 +154,8 @@ class MentionIndex(SavedPart):
         for column in (self._speaker, self._subject, self._before, self._after, self._next_short, self._group):
             column.fill(len(new), -1)
         self._turn.extend([v is not None and v.turn is not None for v in new])
-        self._short.extend([1.0 if v is None else min(1.0, _SHORT_TEXT / len(v.text)) for v in new])
+        # The neighbours of longer turns score less, in proportion.
+        self._short.extend([1.0 if v is None else min(1.0, 450 / len(v.text)) for v in new])
         self._length.extend([0 if v is None else len(v.text) for v in new])
         self._question_share.extend([0.0 if v is None or v.turn is None else question_share(v.text) for v in new])
         self._mention_counts += [0] * (len(self._names) - len(self._mention_counts))
@@ -384,7 +380,7 @@ class MentionIndex(SavedPart):
         vertex = row_vertex(row)
         for number, kind in kind_of.items():
             count = self._mention_counts[number] = self._mention_counts[number] + 1
-            if count == _HUB:
+            if count == 1_024:  # a hub, which is not followed
                 self._hub_since[number] = row
             edges.append((name_vertex(number), vertex))
             kinds.append(kind)

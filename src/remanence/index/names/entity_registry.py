@@ -23,15 +23,13 @@ from remanence.index.names.entity_records import (
     PositionSpan,
     entity_id,
 )
-from remanence.index.names.name_similarity import SimilarNames
 from remanence.index.names.names import Names
+from remanence.index.names.similar_names import SimilarNames
 from remanence.index.numbers import Position
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
 from remanence.text.text import normalize_name
 
 _ENTITY_ID = re.compile(r"e[0-9a-f]{16}(-\d+)?")
-_MAX_DESCRIBED_NAMES = 16
-"""Other names that a description of an entity lists."""
 
 
 def is_entity_id(text: str) -> bool:
@@ -289,5 +287,5 @@ def _describe(entity: Entity) -> str:
     """The names and the kind of an entity as a text to be embedded."""
     # Sorted, so that the text does not depend on the order in which the names were added.
     others = sorted({alias.name for alias in entity.aliases} - {entity.name})
-    names = ", ".join((entity.name, *others[:_MAX_DESCRIBED_NAMES]))
+    names = ", ".join((entity.name, *others[:16]))
     return names if entity.kind == "thing" else f"{names} ({entity.kind})"

@@ -16,13 +16,6 @@ from remanence.schema import SELF
 from remanence.text.lexicon.word_lists import is_common_word
 from remanence.text.text import normalize_name, split_words
 
-_LONGEST_NAME = 4
-"""Words of a text, at most, that are looked up as one name."""
-_MIN_PART = 3
-"""Letters of the shortest word that matches a longer name. Chosen by hand."""
-_MAX_SHARING = 2
-"""Names that have a word, at most, for the word to stand for them. Chosen by hand."""
-
 
 class Names(SavedPart):
     """Names by number."""
@@ -73,7 +66,7 @@ class Names(SavedPart):
         words = [normalize_name(word) for word in split_words(text)]
         weights: dict[int, float] = {}
         in_names: set[int] = set()
-        for count in range(_LONGEST_NAME, 0, -1):
+        for count in range(4, 0, -1):
             for first in range(len(words) - count + 1):
                 word_range = range(first, first + count)
                 joined = " ".join(words[first : first + count])
@@ -85,9 +78,9 @@ class Names(SavedPart):
                     weights[number] = 1.0
                     in_names.update(word_range)
         for place, word in enumerate(words):
-            if place not in in_names and len(word) >= _MIN_PART and not is_common_word(word):
+            if place not in in_names and len(word) >= 3 and not is_common_word(word):
                 having = by_word.get(word, [])
-                if len(having) <= _MAX_SHARING:
+                if len(having) <= 2:
                     weights |= {number: 1 / len(having) for number in having if number not in weights}
         return weights
 

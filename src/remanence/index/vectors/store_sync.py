@@ -32,14 +32,8 @@ MAX_PASSAGES = 1 << PASSAGE_BITS
 ASKING = MAX_PASSAGES - 1
 """The number of the passage that is a turn with what it asks."""
 BATCH = 4_096
-"""Points that are written at a time."""
 _MIN_RETRY_SECONDS = 1.0
 """Seconds until a store that failed is asked again, at least; after a slow failure ten times as long as that took."""
-_FAST_FAILURE = 0.5
-"""Seconds within which a server fails that may be asked again by a caller; a slower one is only asked in the
-background."""
-_PROBES = 3
-"""Random vectors with which each one is compared. With one, about two of a hundred changed ones are not noticed."""
 _TOLERANCE = 2e-3
 """By how much a product of unit vectors may differ, if one of them is in half precision."""
 
@@ -262,7 +256,7 @@ class StoreSync:
             log.warning("the signal 'vectors' is missing for now: %s", error)
             self.unreachable = str(error)
             now = time.monotonic()
-            self._failed_fast = now - begin < _FAST_FAILURE
+            self._failed_fast = now - begin < 0.5  # slower ones are asked again in the background only
             self._retry_at = now + max(_MIN_RETRY_SECONDS, 10 * (now - begin))
 
     @property
@@ -295,7 +289,8 @@ class StoreSync:
                 continue
             matrix = np.array([vector for _, vector in known])
             different: set[int] = set()
-            for probe in np.random.default_rng().standard_normal((_PROBES, matrix.shape[1]), np.float32):
+            # With one random vector, two of a hundred changed ones would not be noticed.
+            for probe in np.random.default_rng().standard_normal((3, matrix.shape[1]), np.float32):
                 probe /= np.linalg.norm(probe)
                 expected = dict(zip((point for point, _ in known), (matrix @ probe).tolist(), strict=True))
                 found = zip(*self._store.search(probe, len(known), list(expected)), strict=True)

@@ -30,13 +30,8 @@ if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore
     from remanence.ports.vector_ports import LoadVectors
 
-_MAX_FILTERED_ROWS = 4_000
-"""Rows up to which a store is told which points to search. Of more, it searches all, and the others are left out
-after."""
 _EXPONENT = 2.0
 """The power that scaled nearness is raised to: any two texts are somewhat similar, so only high nearness counts."""
-_LENGTH_TOLERANCE = 0.01
-"""By how much the length of a vector may differ from 1."""
 
 
 class Vectors(PointTable):
@@ -150,7 +145,8 @@ class Vectors(PointTable):
         if not open_rows:
             return {}
         only, total, odds = None, len(points), len(points) / open_rows
-        if open_rows <= _MAX_FILTERED_ROWS and open_rows < len(allowed):
+        # Of more rows, a store searches all, and the others are left out after.
+        if open_rows <= 4_000 and open_rows < len(allowed):
             only = points[allowed[points >> PASSAGE_BITS]].tolist()
             total, odds = len(only), len(only) / open_rows
         # Fetch more than `limit`: several passages belong to one row, and some rows are not allowed.
@@ -210,5 +206,5 @@ def drop_malformed(vectors: Mapping[bytes, Vector], dimension: int | None) -> di
         return {}
     matrix = np.concatenate(list(sized.values())).reshape(len(sized), -1)
     lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
-    valid = (np.abs(lengths - 1) < _LENGTH_TOLERANCE) | (lengths == 0)
+    valid = (np.abs(lengths - 1) < 0.01) | (lengths == 0)
     return sized if valid.all() else {key: sized[key] for key, good in zip(sized, valid.tolist(), strict=True) if good}

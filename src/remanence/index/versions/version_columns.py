@@ -30,7 +30,6 @@ from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Window, from_micros, micros, window_to_micros
 
 _DIGEST_SIZE = 12
-"""Bytes of a digest of an identity or of a text."""
 _NO_DIGEST = bytes(_DIGEST_SIZE)
 _HEXADECIMAL = frozenset("0123456789abcdef")
 

@@ -31,7 +31,6 @@ Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
 DEFAULT_SCHEMA = "remanence"
 LOCK_SECONDS = 30
-"""Seconds that a writer waits for the others."""
 _SETTINGS = {
     "lock_timeout": f"{LOCK_SECONDS}s",
     "statement_timeout": "60s",

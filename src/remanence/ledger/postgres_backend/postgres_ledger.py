@@ -35,18 +35,9 @@ from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
 
 log = logging.getLogger(__name__)
 
-MAX_READERS = 8
-"""Connections of one opened ledger that read. A thread waits for one if all are in use."""
 RECONNECT_SECONDS = 10.0
 """Seconds that a server which was restarted is waited for, to find out whether a commit has reached it."""
 _POLL_SECONDS = 0.1
-"""Seconds between two looks while something is waited for."""
-_REWRITE_WAIT = 1.0
-"""Seconds that readers of an older state are waited for before tables are written again."""
-_MAX_KNOWN_TIMES = 10_000
-"""Times of entries that are kept in memory."""
-_MAX_ENTRIES_OF_OTHERS = 200
-"""Entries of other writers, at most, that are read for their times when a transaction begins."""
 
 
 class PostgresLedger(SqlLedger):
@@ -66,7 +57,7 @@ class PostgresLedger(SqlLedger):
         self._last_times: dict[str, int] = {}  # when the last entry of some spaces was recorded
         self._last_times_at = 0  # the position as of which that is
         # Not a semaphore, which is Python code: an interrupt in it would leave it locked for ever.
-        self._reader_locks = [threading.Lock() for _ in range(MAX_READERS)]
+        self._reader_locks = [threading.Lock() for _ in range(8)]  # a thread waits for a connection if all are in use
         self._writer = postgres.connect_to_write(self._address)
         try:
             with self._errors:
@@ -107,13 +98,13 @@ class PostgresLedger(SqlLedger):
 
     def _lock_and_find_head(self) -> ChainHead:
         """Begin, wait for the other writers, and read the end of the chain: in one exchange with the server."""
-        cursor = self._writer.execute(self._begin_sql.format(self._last_times_at, _MAX_ENTRIES_OF_OTHERS))
+        cursor = self._writer.execute(self._begin_sql.format(self._last_times_at, 200))
         results: list[list[Any]] = [[]]
         while cursor.nextset():
             results.append(cursor.fetchall())
         _, _, last_entry, recorded, of_others = results
         head = self._read_head(lambda sql, _: last_entry if sql == tables.LAST_ENTRY else recorded)
-        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > _MAX_KNOWN_TIMES:
+        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > 10_000:
             self._last_times.clear()
         self._last_times.update(reversed(of_others))
         self._last_times_at = head.position
@@ -252,7 +243,7 @@ class PostgresLedger(SqlLedger):
         return f"VACUUM FULL {', '.join(names)}"
 
     def rewrite(self) -> bool:
-        if not self.clean_up(wait=_REWRITE_WAIT):
+        if not self.clean_up(wait=1.0):
             return False
         if self.rewrite_command() is not None:
             with self._between_transactions("rewriting"), self._errors:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SCHEMA_VERSION = 2
-"""The version of the tables. A database with a later one is refused."""
 _VERSION_KEY = "ledger:schema"
 _UNCHANGED = " AND ".join(
     f"NEW.{name} IS NOT DISTINCT FROM OLD.{name}" for name in StoredEntry._fields if name not in ("body", "salt")

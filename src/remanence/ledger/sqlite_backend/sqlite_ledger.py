@@ -21,9 +21,6 @@ from remanence.operating_system import after_fork
 if TYPE_CHECKING:
     from remanence.ledger.encryption import Encryption
 
-_LOG_WAIT = 0.1
-"""Seconds that readers are waited for after an erasure; other writers wait as long."""
-
 
 class SqliteLedger(SqlLedger):
     """Entries in `<folder>/ledger.db`, shared by every thread and process that opens the folder.
@@ -130,7 +127,7 @@ class SqliteLedger(SqlLedger):
         if transaction.has_entries and self._durable:
             self._head_record.write(transaction.chain_head)
         if transaction.erased:
-            self._clean_log(wait=_LOG_WAIT)
+            self._clean_log(wait=0.1)  # seconds for readers; other writers wait as long
 
     def _roll_back(self, *, interrupted: bool = False) -> None:
         with self._errors:

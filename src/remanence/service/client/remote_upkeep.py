@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.service.client.arguments import ids_to_json, like
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.endpoints import upkeep_operations
+from remanence.service.endpoints.upkeep_operations import PlanReport
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
-from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.consolidation import step_of_mode
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemotePlan(Plan):
-    """What the server would do, or has done. `memories` are the ids of those that it hides, merges or links."""
-
-    id: str
-    changes: int
-    due: bool
-    memories: tuple[str, ...]
-    tables: tuple[ResultTable, ...]
-    text: str
-
-    def __len__(self) -> int:
-        return self.changes
-
-    @property
-    def has_changes(self) -> bool:
-        return self.due
-
-    @property
-    def table(self) -> ResultTable:
-        return self.tables[-1]
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @like(Upkeep, "start")
@@ -64,18 +37,6 @@ class RemoteUpkeep(RemoteFacet):
             raise InvalidInput("give the settings to change by name; the others are those of the server.")
         self.settings.with_changes(**changes)  # raises an error if one is not valid
         return RemoteUpkeep(self._view, {**self._changes, **changes})
-
-    def clusters(
-        self,
-        *,
-        similarity: float | None = None,
-        duplicates: bool = False,
-        max_size: int = MAX_CLUSTER_SIZE,
-        progress: Any = False,
-    ) -> Any:
-        """Groups of memories that say nearly the same, as the server lists them."""
-        asked = {"similarity": similarity, "duplicates": duplicates, "max_size": max_size}
-        return self._ask(upkeep_operations.clusters, **asked).items
 
     def gc(self, *, dry_run: bool = False, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)
@@ -101,7 +62,7 @@ class RemoteUpkeep(RemoteFacet):
         return self._request_plan(dry_run, step="run", steps=list(steps))
 
     def apply(self, plan: Any, *, progress: Any = False) -> Run | None:
-        if not isinstance(plan, RemotePlan):
+        if not isinstance(plan, PlanReport):
             raise InvalidInput(f"{plan!r} is not a plan of this server. Give what a method with dry_run=True returned.")
         if plan.run is not None:
             raise InvalidInput(f"this plan was applied already, by run {plan.run}. Make a new one.")
@@ -109,19 +70,16 @@ class RemoteUpkeep(RemoteFacet):
 
     def undo(self, run: Any) -> Any:
         run_id = run_id_of(run)
-        if run_id is None:
-            return None
-        return self._ask(upkeep_operations.undo, run=run_id)
+        return None if run_id is None else self._ask(upkeep_operations.undo, run=run_id)
 
     def restore(self, memories: Any) -> int:
-        if isinstance(memories, RemotePlan):
+        if isinstance(memories, PlanReport):
             memories = memories.memories
         ids = memories.hidden if isinstance(memories, Run) else ids_to_json(memories)
         return self._ask(upkeep_operations.restore, ids=ids)
 
-    def _request_plan(self, dry_run: bool, **options: Any) -> RemotePlan:
-        made = self._ask(upkeep_operations.preview, settings=self._changes or None, **options)
-        plan = RemotePlan(**{field.name: getattr(made, field.name) for field in fields(made) if field.name != "step"})
+    def _request_plan(self, dry_run: bool, **options: Any) -> PlanReport:
+        plan = self._ask(upkeep_operations.preview, settings=self._changes or None, **options)
         run = None if dry_run else self.apply(plan)
         return plan if run is None else replace(plan, run=run.id)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 from weakref import WeakKeyDictionary
@@ -13,57 +12,25 @@ from pydantic import Field
 from remanence.errors import InvalidInput, NotFound
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import new_id
-from remanence.schema import Memory
 from remanence.service.operation import method_operation, operation
 from remanence.service.requests import ListOf, Name, Names
 from remanence.space.facets.upkeep_facet import Upkeep
 from remanence.space.space import Space
-from remanence.upkeep.pipeline import DEFAULT_STEPS, UpkeepPlan
-from remanence.upkeep.plans import Plan, ResultTable
+from remanence.upkeep.pipeline import DEFAULT_STEPS, Step
+from remanence.upkeep.plans import Applicable, Plan, ResultTable, UpkeepPlan
 from remanence.upkeep.runs import Run, UndoReport
-from remanence.upkeep.steps.consolidation import ConsolidationPlan
-from remanence.upkeep.steps.discovery import DiscoveryPlan
-from remanence.upkeep.steps.garbage_collection import GcPlan
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Cluster
-from remanence.upkeep.vault_notes.promotion import PromotionPlan
+from remanence.upkeep.steps.clusters import MAX_CLUSTER_SIZE, Cluster
 
 _MAX_PLANS = 64
 """Plans of one space that wait to be applied, the last ones: they are in memory."""
-_PLANS: WeakKeyDictionary[Engine, dict[tuple[str, str], Plan]] = WeakKeyDictionary()
+_PLANS: WeakKeyDictionary[Engine, dict[tuple[str, str], Plan[Any] | UpkeepPlan]] = WeakKeyDictionary()
 """The last plans between their preview and `apply`: by engine, then by space and id; the oldest first."""
 _LOCK = threading.Lock()
-Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 _Limit = Annotated[int, Field(ge=1)]
 
 
 @dataclass(frozen=True)
-class SimilarMemories:
-    """Memories that say nearly the same: what is suggested ("merge", "review" or "keep"), and why."""
-
-    id: str
-    memories: tuple[Memory, ...]
-    cohesion: float
-    action: str
-    why: str
-
-    @classmethod
-    def of(cls, cluster: Cluster) -> SimilarMemories:
-        memories = tuple(item.memory for item in cluster.items)
-        return cls(cluster.id, memories, cluster.cohesion, cluster.action, cluster.why)
-
-
-@dataclass(frozen=True)
-class ClusterList:
-    """Groups of memories that say nearly the same, the most similar first."""
-
-    items: Sequence[SimilarMemories]
-    examined_count: int
-    position: int
-    similarity: float
-
-
-@dataclass(frozen=True)
-class PlanReport:
+class PlanReport(Applicable):
     """What upkeep would do. `id` is for `apply`; `run` is the run that applied it. `tables` has one table for each
     step, and `memories` the ids of all memories in it that are to be hidden or merged."""
 
@@ -77,23 +44,33 @@ class PlanReport:
     memories: tuple[str, ...]
     text: str
 
+    def __len__(self) -> int:
+        return self.changes
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def has_changes(self) -> bool:
+        return self.due
+
+    @property
+    def table(self) -> ResultTable:
+        return self.tables[-1]
+
 
 at_risk = method_operation(
     "GET", "/upkeep/at-risk", Upkeep.decay, name="at_risk", slow=True, limit=_Limit | None, tools="upkeep"
 )
 
-
-@operation("GET", "/upkeep/clusters", slow=True, tools="upkeep")
-def clusters(
-    space: Space,
-    similarity: float | None = None,
-    duplicates: bool = False,
-    max_size: Annotated[int, Field(ge=2, le=MAX_CLUSTER_SIZE)] = MAX_CLUSTER_SIZE,
-) -> ClusterList:
-    """List groups of memories that say nearly the same."""
-    found = space.upkeep.clusters(similarity=similarity, duplicates=duplicates, max_size=max_size)
-    items = [SimilarMemories.of(cluster) for cluster in found]
-    return ClusterList(items, found.examined_count, found.position, found.similarity)
+clusters = method_operation(
+    "GET",
+    "/upkeep/clusters",
+    Upkeep.clusters,
+    slow=True,
+    max_size=Annotated[int, Field(ge=2, le=MAX_CLUSTER_SIZE)],
+    tools="upkeep",
+)
 
 
 @operation("POST", "/upkeep/preview", slow=True, tools="upkeep")
@@ -117,7 +94,7 @@ def preview(
         if given[field] is not None and step not in fitting:
             raise InvalidInput(f"{field} is for {' and '.join(fitting)}, not for step={step!r}. Leave it out.")
     upkeep = space.upkeep.with_settings(**settings or {})
-    plan: Plan
+    plan: Plan[Any] | UpkeepPlan
     if step == "gc":
         plan = upkeep.gc(mode=mode, limit=limit, dry_run=True)
     elif step == "promote":
@@ -135,7 +112,19 @@ def preview(
         plans[space.name, plan_id] = plan
         for oldest in list(plans)[:-_MAX_PLANS]:
             del plans[oldest]
-    return plan_report(plan, step, plan_id)
+    parts = plan.plans if isinstance(plan, UpkeepPlan) else (plan,)
+    reports = plan.reports if isinstance(plan, UpkeepPlan) else ()
+    return PlanReport(
+        id=plan_id,
+        step=step,
+        position=plan.position,
+        changes=len(plan),
+        due=plan.has_changes,
+        run=plan.run,
+        tables=tuple(part.table for part in (*reports, *parts)),
+        memories=tuple(dict.fromkeys(memory for part in parts for memory in part.memories)),
+        text=str(plan),
+    )
 
 
 _STEP_FIELDS = {
@@ -185,37 +174,8 @@ def restore(space: Space, ids: ListOf[Name]) -> int:
     return space.upkeep.restore(ids)
 
 
-def plan_report(plan: Plan, step: str, plan_id: str) -> PlanReport:
-    """A plan as an answer."""
-    parts = plan.plans if isinstance(plan, UpkeepPlan) else (plan,)
-    reports = plan.reports if isinstance(plan, UpkeepPlan) else ()
-    return PlanReport(
-        id=plan_id,
-        step=step,
-        position=plan.position,
-        changes=len(plan),
-        due=plan.has_changes,
-        run=plan.run,
-        tables=tuple(part.table for part in (*reports, *parts)),
-        memories=tuple(dict.fromkeys(memory for part in parts for memory in _memories_of(part))),
-        text=str(plan),
-    )
-
-
 def _chosen_clusters(upkeep: Upkeep, ids: list[str]) -> list[Cluster]:
     known = {cluster.id: cluster for cluster in upkeep.clusters()}
     if missing := [cluster for cluster in ids if cluster not in known]:
         raise NotFound(f"there is no cluster {missing[0]!r}. List the clusters again: they change with memories.")
     return [known[cluster] for cluster in ids]
-
-
-def _memories_of(plan: Plan) -> list[str]:
-    if isinstance(plan, GcPlan):
-        return [candidate.memory for candidate in plan.candidates]
-    if isinstance(plan, ConsolidationPlan):
-        return [*plan.superseded_ids, *(memory for pair in plan.links for memory in pair)]
-    if isinstance(plan, PromotionPlan):
-        return [promotion.memory for promotion in plan.promotions]
-    if isinstance(plan, DiscoveryPlan):
-        return [memory for pair in plan.relations for memory in (pair.source, pair.target)]
-    return []

@@ -182,8 +182,8 @@ class EntitiesView(Facet):
     def find_similar(self, name: str, limit: int = 5) -> tuple[SimilarEntity, ...]:
         """Entities with a name like this one, most similar first, for a person to check and `merge`.
 
-        Nothing that is only similar is merged automatically. People with the same surname and other first names, other
-        versions of a product and other dates are not proposed.
+        Nothing that is only similar is merged automatically: Martin Smith is proposed for Marvin Smith, too. Names that
+        differ in a number are not proposed.
 
         Args:
             name: The name to compare with.

@@ -6,6 +6,7 @@ table. Applying it does exactly what it says, or nothing at all if something has
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -21,19 +22,17 @@ from remanence.remember.forget import record_expired, unforget
 from remanence.schema import Memory
 from remanence.space.facets.upkeep_reports import UpkeepReports
 from remanence.upkeep import pipeline, runs
-from remanence.upkeep.pipeline import DEFAULT_STEPS, Schedule, Step, UpkeepPlan, parse_interval
-from remanence.upkeep.plans import AnyPlan, Plan
+from remanence.upkeep.pipeline import DEFAULT_STEPS, AnyPlan, Schedule, Step, parse_interval
+from remanence.upkeep.plans import Plan, UpkeepPlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import consolidation, discovery, garbage_collection
-from remanence.upkeep.steps.consolidation import ConsolidationPlan
+from remanence.upkeep.steps.clusters import Cluster
 from remanence.upkeep.steps.decay import ScoredMemories
-from remanence.upkeep.steps.discovery import DiscoveryPlan
-from remanence.upkeep.steps.garbage_collection import GcPlan, MissedRecallReport
-from remanence.upkeep.steps.memory_clusters import Cluster
+from remanence.upkeep.steps.discovery import RelatedPair
+from remanence.upkeep.steps.garbage_collection import FadedMemory, MissedRecallReport
 from remanence.upkeep.vault_notes import promotion, vault_import
-from remanence.upkeep.vault_notes.promotion import PromotionPlan
-from remanence.upkeep.vault_notes.vault_import import VaultImportPlan
+from remanence.upkeep.vault_notes.promotion import Promotion
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -43,7 +42,8 @@ class Upkeep(UpkeepReports):
     """Decay, forgetting, consolidation, promotion and linking of the memories of one space.
 
     Every step only appends to the ledger and can be undone. Methods with `dry_run` apply their plan and return
-    it; with `dry_run=True` they only return it. A plan prints as a table.
+    it; with `dry_run=True` they only return it, and `apply` does what it says. A plan prints as a table. With
+    `progress=True` a progress bar is shown; a function is called with (done, total).
 
     Raises:
         LedgerUnavailable: From every method that writes, if another upkeep run is active. Nothing is done then.
@@ -83,20 +83,18 @@ class Upkeep(UpkeepReports):
         mode: Literal["forget", "archive"] | None = None,
         limit: int | None = None,
         progress: bool | Progress = False,
-    ) -> GcPlan:
+    ) -> Plan[FadedMemory]:
         """Hide the memories that score less than `forget_below`, the lowest scores first.
 
         `restore(plan)` or `undo(plan)` brings them back.
 
         Args:
-            dry_run: True only plans; `apply` does what the plan says.
             mode: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
                 lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
             limit: Hide at most this many.
-            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
+            The plan.
 
         Example:
             >>> import remanence
@@ -107,7 +105,7 @@ class Upkeep(UpkeepReports):
         """
         settings = self.settings if mode is None else self.settings.with_changes(gc=mode)
         return self._step(
-            lambda index, memories, _: garbage_collection.plan_gc(index, memories, settings, limit),
+            lambda index, memories, _: garbage_collection.propose_forgetting(index, memories, settings, limit),
             dry_run,
             progress,
             below=settings.forget_below,
@@ -120,7 +118,7 @@ class Upkeep(UpkeepReports):
         dry_run: bool = False,
         clusters: Sequence[Cluster] | None = None,
         progress: bool | Progress = False,
-    ) -> ConsolidationPlan:
+    ) -> Plan[Any]:
         """Merge memories that say nearly the same into one.
 
         The new memory counts as told when the last of them was; `meta["merged"]["first_told"]` is when the first was.
@@ -128,22 +126,20 @@ class Upkeep(UpkeepReports):
         Args:
             mode: "apply" merges. "link" links each pair of the memories instead of merging them, also those that a
                 person should review before a merge. "preview" is "apply" with `dry_run=True`.
-            dry_run: True only plans; `apply` does what the plan says.
             clusters: Some of the clusters that `clusters()` found, to merge regardless of what is suggested for
                 them. By default those that are similar enough and have a new memory.
-            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
+            The plan, whose items are merges or pairs of related memories.
 
         Raises:
             InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
         """
         step = consolidation.step_of_mode(mode)
-        plan = partial(
-            consolidation.plan_consolidation, self._engine, settings=self.settings, step=step, clusters=clusters
+        propose = partial(
+            consolidation.propose_consolidation, self._engine, settings=self.settings, step=step, clusters=clusters
         )
-        return self._step(plan, dry_run or mode == "preview", progress)
+        return self._step(propose, dry_run or mode == "preview", progress)
 
     def promote(
         self,
@@ -152,17 +148,15 @@ class Upkeep(UpkeepReports):
         vault: str | Path | None = None,
         dry_run: bool = False,
         progress: bool | Progress = False,
-    ) -> PromotionPlan:
+    ) -> Plan[Promotion]:
         """Promote memories that were used often or score high: `gc` will not hide them.
 
         Args:
             ids: Memories to promote whatever their score and uses, and no others.
             vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
-            dry_run: True only plans; `apply` does what the plan says.
-            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
+            The plan.
 
         Raises:
             NotFound: A memory given by its id does not exist, or is not current.
@@ -176,26 +170,23 @@ class Upkeep(UpkeepReports):
             ...     [memory.text for memory in space.memories("promoted")]
             ['The door code is 4711.']
         """
-        folder, settings = self._vault(vault), self.settings
-        named = None if ids is None else inputs.check_one_or_more_ids(ids)
+        folder, named = self._vault(vault), None if ids is None else inputs.check_one_or_more_ids(ids)
         return self._step(
-            lambda index, memories, _: promotion.plan_promotion(index, memories, settings, folder, named),
+            lambda index, memories, _: promotion.propose_promotion(index, memories, self.settings, folder, named),
             dry_run,
             progress,
         )
 
     def import_vault(
         self, vault: str | Path | None = None, *, dry_run: bool = False, progress: bool | Progress = False
-    ) -> VaultImportPlan:
+    ) -> UpkeepPlan:
         """Store what a person has edited and written in a vault. Deleted notes are only reported.
 
         Args:
             vault: The folder; by default the setting `vault`.
-            dry_run: True only plans; `apply` does what the plan says.
-            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
+            The plan: of edited notes, and of notes that a person wrote.
 
         Raises:
             InvalidInput: No vault is given, or there is no such folder.
@@ -204,27 +195,20 @@ class Upkeep(UpkeepReports):
         if folder is None:
             raise InvalidInput("There is no vault to import: give its folder, or set REMANENCE_VAULT.")
 
-        def plan() -> VaultImportPlan:
-            with progress_bar(progress, "reading") as report_progress:
-                return vault_import.plan_vault_import(
-                    self._engine, self._space, folder, self._engine.now(), report_progress
-                )
+        def plan() -> UpkeepPlan:
+            with progress_bar(progress, "reading") as report:
+                return vault_import.plan_vault_import(self._engine, self._space, folder, self._engine.now(), report)
 
         return self._preview_or_apply(plan, dry_run, progress)
 
-    def discover(self, *, dry_run: bool = False, progress: bool | Progress = False) -> DiscoveryPlan:
+    def discover(self, *, dry_run: bool = False, progress: bool | Progress = False) -> Plan[RelatedPair]:
         """Link memories that are about the same entities, at least two, from a score of `settings.relate_above` on.
 
-        Args:
-            dry_run: True only plans; `apply` does what the plan says.
-            progress: True shows a progress bar; a function is called with (done, total).
-
         Returns:
-            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
+            The plan.
         """
-
         return self._step(
-            lambda index, memories, report: discovery.plan_related_links(index, memories, self.settings, report),
+            lambda index, memories, report: discovery.propose_links(index, memories, self.settings, report),
             dry_run,
             progress,
         )
@@ -240,13 +224,11 @@ class Upkeep(UpkeepReports):
         """Several steps as one run.
 
         Args:
-            dry_run: True only plans; `apply` does what the plan says.
             steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
             vault: A folder for the notes of promoted memories; by default the setting `vault`.
-            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The plan, which prints as a table. It is applied already, unless `dry_run` is True.
+            The plan, with that of each step (`plans`).
 
         Example:
             >>> import remanence
@@ -254,15 +236,15 @@ class Upkeep(UpkeepReports):
             ...     run = space.upkeep.apply(space.upkeep.run(dry_run=True))
             ...     space.upkeep.undo(run)
         """
-        plan = partial(pipeline.plan_steps, self._engine, settings=self.settings, steps=steps, vault=self._vault(vault))
+        folder, settings = self._vault(vault), self.settings
+        plan = partial(pipeline.plan_steps, self._engine, settings=settings, steps=steps, folder=folder)
         return self._step(plan, dry_run, progress)
 
-    def apply(self, plan: Plan, *, progress: bool | Progress = False) -> Run | None:
+    def apply(self, plan: Plan | UpkeepPlan, *, progress: bool | Progress = False) -> Run | None:
         """Do exactly what a plan says.
 
         Args:
             plan: What a method with `dry_run=True` returned.
-            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
             The run; None if there was nothing to do.
@@ -274,14 +256,14 @@ class Upkeep(UpkeepReports):
         if not plan.has_changes:
             return None
         with runs.upkeep_lock(self._engine, self._space):
-            run_id = self._apply(plan, progress)
-        return next(run for run in self.runs() if run.id == run_id)
+            applied = self._apply(plan, progress)
+        return next(run for run in self.runs() if run.id == applied.run)
 
     @overload
     def undo(self, run: str | Run) -> UndoReport: ...
     @overload
-    def undo(self, run: str | Run | Plan | None) -> UndoReport | None: ...
-    def undo(self, run: str | Run | Plan | None) -> UndoReport | None:
+    def undo(self, run: str | Run | Plan | UpkeepPlan | None) -> UndoReport | None: ...
+    def undo(self, run: str | Run | Plan | UpkeepPlan | None) -> UndoReport | None:
         """Reverse a run by appending the opposite changes.
 
         Args:
@@ -299,17 +281,13 @@ class Upkeep(UpkeepReports):
         run_id = pipeline.run_id_of(run)
         return None if run_id is None else pipeline.undo_run(self._engine, self._space, run_id)
 
-    @overload
-    async def aundo(self, run: str | Run) -> UndoReport: ...
-    @overload
-    async def aundo(self, run: str | Run | Plan | None) -> UndoReport | None: ...
-    async def aundo(self, run: str | Run | Plan | None) -> UndoReport | None:
+    async def aundo(self, run: str | Run | Plan | UpkeepPlan | None) -> UndoReport | None:
         """`undo` in a worker thread, for use with asyncio."""  # by hand: `in_thread` cannot express overloads
         import asyncio  # here, as it takes long to load and most programs do not use it
 
         return await asyncio.to_thread(self.undo, run)
 
-    def restore(self, memories: MissedRecallReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
+    def restore(self, memories: MissedRecallReport | Plan | Run | str | Memory | Iterable[str | Memory]) -> int:
         """Bring back forgotten or archived memories.
 
         Args:
@@ -322,14 +300,9 @@ class Upkeep(UpkeepReports):
         Raises:
             NotFound: A memory given by its id does not exist, or was erased.
         """
-        if isinstance(memories, MissedRecallReport):
-            return runs.restore(self._engine, self._space, [missed.memory for missed in memories.missed_memories])
-        if isinstance(memories, GcPlan):
-            return runs.restore(self._engine, self._space, [memory.memory for memory in memories])
-        if isinstance(memories, Run):
+        if isinstance(memories, MissedRecallReport | Plan | Run):
             return runs.restore(self._engine, self._space, memories.hidden)
-        ids = inputs.check_one_or_more_ids(memories)
-        return unforget(self._engine, self._space, ids)
+        return unforget(self._engine, self._space, inputs.check_one_or_more_ids(memories))
 
     def start(
         self,
@@ -373,7 +346,7 @@ class Upkeep(UpkeepReports):
         dry_run: bool,
         progress: bool | Progress,
         *,
-        below: float | None = None,
+        below: float = math.inf,
     ) -> AnyPlan:
         return self._preview_or_apply(lambda: self._with_memories(plan, progress, below=below), dry_run, progress)
 
@@ -383,11 +356,11 @@ class Upkeep(UpkeepReports):
             return plan()
         with runs.upkeep_lock(self._engine, self._space):
             planned = plan()
-            return planned.with_run(self._apply(planned, progress)) if planned.has_changes else planned
+            return self._apply(planned, progress) if planned.has_changes else planned
 
-    def _apply(self, plan: Plan, progress: bool | Progress) -> str:
-        with progress_bar(progress, "writing") as report_progress:
-            return pipeline.apply_plan(self._engine, self._space, plan, report_progress)
+    def _apply(self, plan: AnyPlan, progress: bool | Progress) -> AnyPlan:
+        with progress_bar(progress, "writing") as report:
+            return pipeline.apply_plan(self._engine, self._space, plan, report)
 
     def _vault(self, folder: str | Path | None) -> Path | None:
         folder = folder or self.settings.vault

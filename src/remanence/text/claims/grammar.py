@@ -28,35 +28,23 @@ from remanence.text.text import SENTENCE_END
 
 MAX_SENTENCE_CHARS = 300
 """Characters of a sentence that may make a claim; a longer one makes none."""
-_MAX_CLAIMS = 3
-"""Claims that a sentence makes about its subject, at most: "Alice lives in Porto and works at IBM"."""
-_MAX_OBJECT_CHARS = 40
-"""Characters of the object of a claim, at most: a longer one is a clause, not a thing."""
-
-NamesByStart = Mapping[int, NameSpan]
+Names = Mapping[int, NameSpan]
 """The names of a text by their start position."""
 
 
-class _Object(NamedTuple):
-    """The object of a phrase, several values where it is a list, and where it ends."""
+class _Span(NamedTuple):
+    """The subject of a sentence, or the object of a phrase, and where it ends."""
 
-    values: tuple[str, ...]
-    end: int
-
-
-class _Subjects(NamedTuple):
-    """The subjects that share a verb, where they end, and the claims that their mention makes: "my sister Carol"."""
-
-    names: tuple[str, ...]
+    text: str
     end: int
     claims: tuple[Triple, ...] = ()
+    """What its mention alone claims: "my sister Carol"."""
 
 
 def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Triple, ...]:
     """The claims that the sentences of a text make, in order, each once.
 
     Args:
-        text: The text.
         names: The names in it, with the places at which the speaker is meant ("I", "my"), in order.
         speaker: The name of the speaker.
 
@@ -71,18 +59,19 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
     claims: dict[Triple, None] = {}
     by_start = {name.start: name for name in names}
     for start, end in _sentences(text):
-        if not _may_claim(text, start, by_start) or _NOT_PLAIN.search(_CANNOT_STAND.sub("hate", text[start:end])):
+        # A fast test first: most sentences begin with nothing that could be a subject.
+        if start not in by_start and not _CAPITAL.match(text, start) and " of " not in text[start : start + 200]:
+            continue
+        if _NOT_PLAIN.search(_CANNOT_STAND.sub("hate", text[start:end])):
             continue
         found = list(_claims_of_sentence(text, start, by_start, speaker))
         if _ADDS.search(text, start, end):  # "also works at": neither claim ends the other
             found = [claim for claim in found if claim_key(claim) is None]
         claims.update(dict.fromkeys(claim for claim in found if claim.subject != claim.object))
-    if not claims and len(text) <= _MAX_STATEMENT_CHARS and not _SEVERAL_SENTENCES.search(text):
+    if not claims and len(text) <= 200 and not _SEVERAL_SENTENCES.search(text):
         claims.update(dict.fromkeys(_statement_of_encyclopaedia(text.strip())))
     return tuple(claims)
 
-
-# Sentences
 
 _OPENER = re.compile(
     r"[\s\"“'(*>-]*(?:[A-Za-z]+, |(?:Now|Actually|Currently|Today|Also|And|But|So|Yes|Well|Hi|Oh),? )?"
@@ -96,6 +85,7 @@ _NOT_PLAIN = re.compile(
 )
 _CANNOT_STAND = re.compile(r"\bcan['’]t stand\b", re.IGNORECASE)
 _ADDS = re.compile(r"\b(?:also|too|as well|second|another|part[- ]time|sometimes|in addition|besides)\b", re.IGNORECASE)
+_SENTENCE_OR_PART = re.compile(rf"{SENTENCE_END.pattern}|; ")
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -110,121 +100,87 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-_SENTENCE_OR_PART = re.compile(rf"{SENTENCE_END.pattern}|; ")
-
-
-def _may_claim(text: str, start: int, names: NamesByStart) -> bool:
-    """Whether a sentence begins with a name, "The" or another word with a capital. A fast test; most do not."""
-    return start in names or _CAPITAL.match(text, start) is not None or text.find(" of ", start, start + 200) > 0
-
-
-def _claims_of_sentence(text: str, start: int, names: NamesByStart, speaker: str) -> Iterator[Triple]:
-    subjects = _subjects_at(text, start, names, speaker)
-    if subjects is None:
+def _claims_of_sentence(text: str, start: int, names: Names, speaker: str) -> Iterator[Triple]:
+    subject = _subject_at(text, start, names, speaker)
+    if subject is None:
         end = _SENTENCE_OR_PART.search(text, start)
         yield from _definition(text[start : end.start() if end else len(text)])
         return
-    yield from subjects.claims
-    at = subjects.end
-    for _ in range(_MAX_CLAIMS):
-        about = _about_relative_or_role(text, at, subjects.names, names, speaker)
+    yield from subject.claims
+    at = subject.end
+    for _ in range(3):  # "Alice lives in Porto and works at IBM"
+        about = _relative_or_role(text, at, subject.text, names, speaker)
         if about is not None:
-            yield from about
+            yield about
             return
         match = phrase_at(text, at)
         if match is None:
             return
-        phrase, object_start = match
-        found = _object_at(text, object_start, phrase, names)
-        if found is None:
-            return
-        predicate = phrase.predicate
-        if all(map(_DATE.fullmatch, found.values)):
-            predicate = _DATED.get(predicate, predicate)
-        yield from (Triple(name, predicate, value) for name in subjects.names for value in found.values)
-        at = found.end
-        second = _SECOND_OBJECT.get(phrase.predicate)
-        conjunction = second[0].match(text, at) if second else None
-        more = _object_at(text, conjunction.end(), second[1], names) if second and conjunction else None
-        if second is not None and more is not None:
-            yield from (Triple(name, second[1].predicate, more.values[0]) for name in subjects.names)
-            at = more.end
+        phrase, at = match
+        while phrase is not None:
+            found = _object_at(text, at, phrase, names)
+            if found is None:
+                return
+            is_day = _DATE.fullmatch(found.text)
+            yield Triple(
+                subject.text, _DATED.get(phrase.predicate, phrase.predicate) if is_day else phrase.predicate, found.text
+            )
+            at, joint = found.end, None
+            if phrase.predicate in _GOES_ON:
+                pattern, phrase = _GOES_ON[phrase.predicate]
+                joint = pattern.match(text, at)
+            if joint is None:
+                break
+            at = joint.end()
         joined = _JOINED.match(text, at)
         if joined is None:
             return
         at = joined.end() - 1
-        other = names.get(at + 1)
-        if other is not None:  # "Ana lives in Porto and Ben works at IBM"
+        if at + 1 in names:  # "Ana lives in Porto and Ben works at IBM"
             yield from _claims_of_sentence(text, at + 1, names, speaker)
             return
 
 
 _JOINED = re.compile(r",? (?:and|but)(?: (?:she|he|they))? ")
-_SECOND_OBJECT = {
+_GOES_ON = {
     "moved_from": (re.compile(r" (?:back )?to (?:the )?"), Phrase("moved_to", "certain_place")),
-    "studies": (re.compile(r" at (?:the )?"), Phrase("studies_at", "name")),
     "works_as": (re.compile(r" (?:at|for) (?:the )?"), Phrase("works_at", "name")),
-    "works_at": (re.compile(r" as an? "), Phrase("works_as", "profession")),
     "left": (re.compile(r" (?:to join|for) (?:the )?"), Phrase("joined", "firm")),
 }
 """With what else an object may go on: "moved from Porto to Lisbon", "is a nurse at Mercy Hospital"."""
 
-
 # Subjects
 
+_MY = frozenset(("my", "My", "our", "Our"))
 _KIN = f"{load_pattern('any_relationship')}|child|parent"
-_OWN_KIN = re.compile(rf" (?:[a-z]+ )?(?P<noun>{_KIN})(?P<is> (?:is|was) (?:called |named )?|,? )(?=[\"“]?\w)")
+_OWN_KIN = re.compile(rf" (?:[a-z]+ )?(?P<noun>{_KIN})(?: (?:is|was) (?:called |named )?|,? )(?=[\"“]?\w)")
 _ATTRIBUTE = re.compile(
-    r" (?:new |current |home )?(?:favou?rite (?P<favourite>[a-z]+(?: [a-z]+)?)|(?P<noun>name|birthday|phone number"
-    r"|email|address|native language|home ?town|nationality|pronouns|job title))(?: is| are|['’]s)(?: now| on)? "
+    r" (?:new |current |home )?(?P<noun>favou?rite [a-z]+(?: [a-z]+)?|name|birthday|phone number"
+    r"|email|address|native language|home ?town|nationality|pronouns|job title)(?: is| are|['’]s)(?: now| on)? "
 )
-_MY_FAVOURITE = re.compile(r" (?:is|are) (?:my|our) favou?rite (?P<favourite>[a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
-_AND_NAME = re.compile(r",? and |, ")
 
 
-def _subjects_at(text: str, start: int, names: NamesByStart, speaker: str) -> _Subjects | None:
-    """The subjects that a sentence begins with; None if it begins with something else."""
+def _subject_at(text: str, start: int, names: Names, speaker: str) -> _Span | None:
+    """The subject that a sentence begins with; None if it begins with something else."""
     name = names.get(start)
     if name is None:
         return None
-    owner, end = name.text, name.end
-    if text[start:end] in _MY or text.startswith(("'s ", "’s "), end):
-        end += 0 if text[start:end] in _MY else 2
-        relative = _OWN_KIN.match(text, end)
-        if relative is not None:
-            person = names.get(relative.end())
-            if person is None or person.kind not in ("person", "thing") or person.text == speaker:
-                return None
-            claim = Triple(person.text, _role_predicate(relative["noun"]), owner)
-            return _Subjects((person.text,), person.end, (claim,))
-        attribute = _ATTRIBUTE.match(text, end)
-        if attribute is None:
+    is_my = text[start : name.end] in _MY
+    if not is_my and not text.startswith(("'s ", "’s "), name.end):
+        return _Span(name.text, name.end)
+    end = name.end + (0 if is_my else 2)
+    if relative := _OWN_KIN.match(text, end):
+        person = names.get(relative.end())
+        if person is None or person.kind not in ("person", "thing") or person.text == speaker:
             return None
-        value = _object_at(text, attribute.end(), _attribute_phrase(attribute), names)
-        if value is None:
-            return None
-        return _Subjects((owner,), value.end, (Triple(owner, _attribute_phrase(attribute).predicate, value.values[0]),))
-    people = [owner]
-    while (joined := _AND_NAME.match(text, end)) and (other := names.get(joined.end())) is not None:
-        if other.kind not in ("person", "thing") or text.startswith(("'s ", "’s "), other.end):
-            break
-        people.append(other.text)
-        end = other.end
-        if "and" in joined[0]:
-            break
-    favourite = _MY_FAVOURITE.match(text, end)
-    if favourite is not None and len(people) == 1:
-        return _Subjects((), favourite.end(), (Triple(speaker, f"favourite_{_snake_case(favourite[1])}", owner),))
-    return _Subjects(tuple(people), end)
-
-
-_MY = frozenset(("my", "My", "our", "Our"))
-
-
-def _attribute_phrase(attribute: re.Match[str]) -> Phrase:
-    if attribute["favourite"]:
-        return Phrase(f"favourite_{_snake_case(attribute['favourite'])}", "words")
-    return Phrase(_snake_case(attribute["noun"]), "date" if attribute["noun"] == "birthday" else "words")
+        return _Span(person.text, person.end, (Triple(person.text, _role(relative["noun"]), name.text),))
+    if attribute := _ATTRIBUTE.match(text, end):
+        predicate = _snake_case(attribute["noun"]).replace("favorite", "favourite")
+        value = _object_at(
+            text, attribute.end(), Phrase(predicate, "date" if predicate == "birthday" else "words"), names
+        )
+        return value and _Span(name.text, value.end, (Triple(name.text, predicate, value.text),))
+    return None
 
 
 # Relatives and roles after "is": "Carol is my sister", "Bob is Ana's boss", "Tim Cook is the CEO of Apple".
@@ -235,19 +191,15 @@ _ROLE_OF = re.compile(r"(?:the|a|an) (?P<role>(?:[a-z][a-z-]+ ){0,2}(?:[a-z][a-z
 _EMPTY_ROLES = load_words("empty_role_nouns")
 
 
-def _about_relative_or_role(
-    text: str, at: int, subjects: Sequence[str], names: NamesByStart, speaker: str
-) -> list[Triple] | None:
+def _relative_or_role(text: str, at: int, subject: str, names: Names, speaker: str) -> Triple | None:
     verb = _IS.match(text, at)
     if verb is None:
         return None
-    owner = names.get(verb.end())
-    relative = _RELATIVE_OF.match(text, owner.end) if owner is not None else None
-    if relative is not None and owner is not None:
+    if owner := names.get(verb.end()):
         is_my = text[owner.start : owner.end] in _MY
-        if is_my or text.startswith(("'s", "’s"), owner.end):
-            predicate = _role_predicate(_SINGULAR_KIN.get(relative["noun"], relative["noun"]))
-            return [Triple(name, predicate, speaker if is_my else owner.text) for name in subjects]
+        relative = _RELATIVE_OF.match(text, owner.end)
+        if relative is not None and (is_my or text.startswith(("'s", "’s"), owner.end)):
+            return Triple(subject, _role(relative["noun"]), speaker if is_my else owner.text)
     role = _ROLE_OF.match(text, verb.end())
     holder = names.get(role.end()) if role is not None else None
     if role is None or holder is None or text.startswith(("'s ", "’s "), holder.end):
@@ -255,13 +207,10 @@ def _about_relative_or_role(
     words = role["role"].lower().split()
     if not _EMPTY_ROLES.isdisjoint(words) or (words[-1].endswith("ing") and words[-1] not in SINGLE_ROLES):
         return None
-    return [Triple(name, _role_predicate(role["role"].lower()), holder.text) for name in subjects]
+    return Triple(subject, _role(role["role"]), holder.text)
 
 
-_SINGULAR_KIN = {noun + "s": noun for noun in _KIN.split("|")} | {"children": "child", "wives": "wife"}
-
-
-def _role_predicate(noun: str) -> str:
+def _role(noun: str) -> str:
     return f"{_snake_case(noun)}_of"
 
 
@@ -276,55 +225,43 @@ _WORDS = re.compile(
     r"(?=[.;:!,\n)]|$| (?:and|but|because|so|since|when|while|with|on|at|in|for|from|every|than|to|too|a lot|"
     r"very much)\b)"
 )
-_JOINED_WORDS = re.compile(r" and (?P<words>[a-z][a-z'’-]*(?: [a-z][a-z'’-]*)?)(?=[.;:!\n)]|$)")
-"""The rest of an object of two parts: "fish and chips"."""
-_EMPTY_WORDS = load_words("empty_objects") | FUNCTION_WORDS - {"and"}
-_PROFESSION = re.compile(rf"(?<![a-z-])(?P<words>(?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)")
-_NUMBER = re.compile(r"(?P<words>\d{1,3})(?: years old)?(?=[.,](?!\d)|[;:!\n)]|$| (?:and|but|now|today)\b)")
+_EMPTY_WORDS = load_words("empty_objects") | FUNCTION_WORDS
 _DATE = re.compile(rf"(?:the )?(?P<words>{load_pattern('dates')}|(?:1[5-9]|20)\d\d)(?![\w-])")
-_LANGUAGE = re.compile(r"(?P<words>[A-Z]\w+)(?P<joint>,? and |, )?")
-_NAME_JOINT = re.compile(r",? and |, ")
-_FIXED = {"profession": _PROFESSION, "number": _NUMBER, "date": _DATE}
+_FIXED = {
+    "profession": re.compile(rf"(?<![a-z-])(?P<words>(?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)"),
+    "number": re.compile(r"(?P<words>\d{1,3})(?: years old)?(?=[.,](?!\d)|[;:!\n)]|$| (?:and|but|now|today)\b)"),
+    "date": _DATE,
+    "language": re.compile(rf"(?P<words>(?i:{'|'.join(sorted(LANGUAGES))}))\b"),
+}
+_DATED = {"born_in": "born_on", "died_in": "died_on"}
 _NO_PLACE_OR_FIRM = frozenset(("person", "product", "title", "url", "email", "handle", "code"))
 _LEFT_FOR_GOOD = re.compile(  # not "left Bosch at 5 pm", "left Bosch and walked home"
     r"[.;:!,\n)]|$| to join\b| for (?:the )?[A-Z]| (?:in|since) (?:(?:19|20)\d\d|(?:early |late )?[A-Z])"
     r"| (?:early |late )?last (?:week|month|year|spring|summer|autumn|fall|winter|[A-Z])"
     r"| (?:after|\w+) (?:\w+ )?(?:years|months)\b"
 )
-_LIST_PREDICATES = word_set("likes loves hates dislikes allergic_to visited met friend_of knows")
 
 
-def _object_at(text: str, start: int, phrase: Phrase, names: NamesByStart) -> _Object | None:
+def _object_at(text: str, start: int, phrase: Phrase, names: Names) -> _Span | None:
     """The object that a phrase takes at this place; None if there is none of its type."""
     kind = phrase.object_type
     if kind in _FIXED:
         match = _FIXED[kind].match(text, start)
-        return _Object((match["words"],), match.end()) if match else None
-    if kind == "language":
-        return _languages_at(text, start)
+        return _Span(match["words"], match.end()) if match else None
     name = names.get(start) or (names.get(start + 1) if text[start : start + 1] in "\"'“‘" else None)
     if name is None:
-        year = _DATE.match(text, start) if phrase.predicate in ("born_in", "died_in") else None
+        year = _DATE.match(text, start) if phrase.predicate in _DATED else None
         if year is not None:
-            return _Object((year["words"],), year.end())
-        return _words_at(text, start) if kind == "words" else None
+            return _Span(year["words"], year.end())
+        words = _WORDS.match(text, start) if kind == "words" else None
+        if words is None or len(words["words"]) > 40 or not _EMPTY_WORDS.isdisjoint(words["words"].lower().split()):
+            return None
+        return _Span(words["words"], words.end())
     if text[name.end : name.end + 1] in ("'", "’", "-") and name.kind != "title":
         return None  # "works at Bob's", "Porto-based"
-    if text[name.start : name.end] in _MY:
+    if text[name.start : name.end] in _MY or not _fits(name, kind):
         return None
-    if not _fits(name, kind) or (kind == "firm_left" and not _LEFT_FOR_GOOD.match(text, name.end)):
-        return None
-    values, end = [name.text], name.end
-    while phrase.predicate in _LIST_PREDICATES and (joint := _NAME_JOINT.match(text, end)):
-        other = names.get(joint.end())
-        if other is None or not _fits(other, kind) or not _LIST_END.match(text, other.end):
-            break
-        values.append(other.text)
-        end = other.end
-    return _Object(tuple(values), end)
-
-
-_LIST_END = re.compile(r"[.;:!\n)]|$|, |,? and ")
+    return None if kind == "firm_left" and not _LEFT_FOR_GOOD.match(text, name.end) else _Span(name.text, name.end)
 
 
 def _fits(name: NameSpan, object_type: str) -> bool:
@@ -335,30 +272,6 @@ def _fits(name: NameSpan, object_type: str) -> bool:
     if object_type in ("firm", "firm_left"):
         return name.kind not in _NO_PLACE_OR_FIRM and name.kind != "place"
     return object_type != "person" or name.kind in ("person", "thing")
-
-
-def _words_at(text: str, start: int) -> _Object | None:
-    match = _WORDS.match(text, start)
-    if match is None:
-        return None
-    words, end = match["words"], match.end()
-    joined = _JOINED_WORDS.match(text, end)
-    if joined is not None and phrase_at(text, joined.start("words") - 1) is None:
-        words, end = words + joined[0], joined.end()
-    if len(words) > _MAX_OBJECT_CHARS or not _EMPTY_WORDS.isdisjoint(words.lower().split()):
-        return None
-    return _Object((words,), end)
-
-
-def _languages_at(text: str, start: int) -> _Object | None:
-    found: list[str] = []
-    at = start
-    while (match := _LANGUAGE.match(text, at)) and match["words"].lower() in LANGUAGES:
-        found.append(match["words"])
-        at = match.end()
-        if not match["joint"]:
-            break
-    return _Object(tuple(found), at) if found else None
 
 
 # Statements of an encyclopaedia. In a text of one sentence the subject is all that stands before the phrase and the
@@ -375,15 +288,10 @@ _DEFINITION = re.compile(
 )
 _MARK_INSIDE = re.compile(r"[!?;](?= )|[?!]\.?$")
 _SEVERAL_SENTENCES = re.compile(r"\. (?<=[a-z]{3}\. )[A-Z]|\n")
-_MAX_STATEMENT_CHARS = 200
-"""Characters of a text that is one statement of the form "The capital of France is Paris", at most."""
 _NAME_PARTICLES = frozenset(" ".join(load_words("name_particles")).split()) | word_set(
     "and a an von zu in on for to with from at by as or"
 )
 _NOT_IN_NOUNS = FUNCTION_WORDS | CALENDAR_WORDS | load_words("not_in_nouns")
-_MAX_NAME_WORDS = 12
-"""Words of a name in a statement such as "The capital of France is Paris", at most."""
-_PARTICIPLES = {"wrote": "written", "made": "produced"}
 
 
 def _definition(sentence: str) -> Iterator[Triple]:
@@ -399,10 +307,13 @@ def _definition(sentence: str) -> Iterator[Triple]:
         if match["joint"] == "for" and role.rpartition(" ")[2] not in SINGLE_ROLES:
             return  # "The reason for Brexit is Farage" names no office
         if _is_name(value) and (_is_name(holder) or (holder[:1].isupper() and _is_noun(holder))):
-            yield Triple(value, _role_predicate(role), holder)
+            yield Triple(value, _role(role), holder)
         return
     if match["verb"] is not None:
-        subject, predicate = match["product"], f"{_PARTICIPLES.get(match['verb'], match['verb'])}_by"
+        subject, predicate = (
+            match["product"],
+            f"{match['verb'].replace('wrote', 'written').replace('made', 'produced')}_by",
+        )
     elif match["noun"] is not None:
         subject, predicate = match["actor"], _snake_case(match["noun"])
     else:
@@ -429,13 +340,10 @@ def _statement_of_encyclopaedia(text: str) -> Iterator[Triple]:
         return
 
 
-_DATED = {"born_in": "born_on", "died_in": "died_on"}
-
-
 def _is_name(phrase: str) -> bool:
     """Whether every word has a capital or a digit, except particles inside: University of Porto."""
     first, *rest = phrase.split(" ")
-    if not first or len(rest) >= _MAX_NAME_WORDS or (not rest and first.lower() in _NOT_IN_NOUNS):
+    if not first or len(rest) >= 12 or (not rest and first.lower() in _NOT_IN_NOUNS):
         return False
     capital = first[:1].isupper() or first[:1].isdigit() or not first[:1].isascii()
     if not (capital or first[1:2].isupper() or first.startswith(('"', "'", "“", "al-"))):  # iPhone, "Heroes"

@@ -46,11 +46,7 @@ def _table() -> tuple[re.Pattern[str], list[Phrase]]:
 
 
 def read_table() -> list[tuple[str, Phrase]]:
-    """The phrases of claim_table.txt, each with its meaning.
-
-    >>> ("lives in", Phrase("lives_in", "place")) in read_table()
-    True
-    """
+    """The phrases of claim_table.txt, each with its meaning."""
     rows = []
     for line in data_lines(_TABLE_FILE):
         phrases, _, rest = line.partition(" = ")
@@ -83,37 +79,24 @@ def _forms(phrase: str) -> str:
 
 
 SINGLE_VALUED = load_words("single_valued_predicates")
-"""Predicates of which a subject has one value at a time, so that a newer value replaces the older one.
-
-`works_at` is among them: most people have one employer ("also works at" makes no claim). What a subject can have
-several of (likes, has, speaks, visited, famous_for) is not. Each `favourite_…` is single-valued too; `claim_key` covers
-all of them.
-"""
-
-ATTRIBUTE_NOUNS = load_words("attribute_nouns")
+"""Predicates of which a subject has one value at a time, so that a newer value replaces the older one. `works_at` is
+among them: most people have one employer ("also works at" makes no claim)."""
+_ATTRIBUTE_NOUNS = load_words("attribute_nouns")
 """Last words of attributes with one value at a time: `rate_limit`, `log_retention`, `go_live`."""
-
-DATE_PREDICATES = load_words("date_predicates")
+_DATE_PREDICATES = load_words("date_predicates")
 """Single-valued predicates whose value is a time: the time that a memory names is this value, not when the claim holds,
 which is from when it was told."""
-
 SINGLE_ROLES = load_words("single_roles")
-"""Last words of roles with one holder at a time: "the prime minister of Sweden", "the capital of Peru".
-
-They form predicates such as `prime_minister_of`, where the *object* is what has one value."""
+"""Last words of roles with one holder at a time, such as `prime_minister_of`: the *object* is what has one value."""
 
 IMMUTABLE_PREDICATES = word_set("born_in born_on birthday died_in died_on created_by founded_by founded_in written_by")
 """Single-valued predicates whose value never changes: of two values one is an error."""
-
 EVENT_PREDICATES = load_words("event_predicates")
 """Predicates of single events: such a claim stays true."""
-
 PAST_STATE_PREDICATES = word_set("lived_in worked_at worked_as studied_at")
 """Predicates of states that are told in the past tense. If the time told with such a claim is over, so is the state."""
-
 STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at"}
 """The state that follows an event: after moving to Porto, a person lives there."""
-
 _UNMARRIED = tuple("girlfriend_of boyfriend_of fiancé_of fiancée_of fiance_of fiancee_of dating".split())
 STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
     "left": ("works_at", "studies_at"),
@@ -124,22 +107,7 @@ STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
     "engaged_to": ("girlfriend_of", "boyfriend_of"),
 }
 """The states that an event ends: after leaving Google, a person no longer works there."""
-
-MUTUAL_PREDICATES = word_set("married_to engaged_to broke_up_with")
-"""Predicates that hold in both directions."""
-
-KIN_PREDICATES = frozenset(
-    f"{noun}_of"
-    for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father mum mom dad grandmother "
-    "grandfather husband wife brother_in_law sister_in_law".split()
-)
-"""Relationships that do not change into others."""
-
-_ACQUAINTANCE_PREDICATES = frozenset(
-    f"{noun}_of"
-    for noun in "friend colleague coworker boss manager neighbour neighbor flatmate roommate teacher doctor landlord "
-    "landlady coach mentor classmate therapist dog cat girlfriend boyfriend partner".split()
-)
+_MUTUAL = word_set("married_to engaged_to broke_up_with")
 
 
 def claims_ended_by(claims: Iterable[Triple]) -> tuple[Triple, ...]:
@@ -148,20 +116,13 @@ def claims_ended_by(claims: Iterable[Triple]) -> tuple[Triple, ...]:
     >>> [str(claim) for claim in claims_ended_by([Triple("Ana", "left", "IBM")])]
     ['Ana —works_at→ IBM', 'Ana —studies_at→ IBM']
     """
-    return tuple(
-        Triple(subject, state, other)
-        for claim in claims
-        for state in STATES_ENDED_BY_EVENT.get(claim.predicate, ())
-        for subject, other in (
-            [(claim.subject, claim.object), (claim.object, claim.subject)]
-            if claim.predicate in MUTUAL_PREDICATES
-            else [(claim.subject, claim.object)]
-        )
-    )
-
-
-_ROLE_SUFFIX = "_of"
-_FAVOURITE_PREFIX = "favourite_"
+    ended: list[Triple] = []
+    for claim in claims:
+        ends = [(claim.subject, claim.object)]
+        ends += [(claim.object, claim.subject)] if claim.predicate in _MUTUAL else []
+        states = STATES_ENDED_BY_EVENT.get(claim.predicate, ())
+        ended += [Triple(subject, state, other) for state in states for subject, other in ends]
+    return tuple(ended)
 
 
 def claim_key(claim: Triple) -> tuple[str, str] | None:
@@ -175,8 +136,8 @@ def claim_key(claim: Triple) -> tuple[str, str] | None:
     True
     """
     predicate = claim.predicate
-    is_attribute = predicate.rpartition("_")[2] in ATTRIBUTE_NOUNS or predicate in DATE_PREDICATES
-    if is_attribute or predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE_PREFIX):
+    is_attribute = predicate.rpartition("_")[2] in _ATTRIBUTE_NOUNS or predicate in _DATE_PREDICATES
+    if is_attribute or predicate in SINGLE_VALUED or predicate.startswith("favourite_"):
         return predicate, normalize_name(claim.subject)
     if _is_single_role(predicate):
         return predicate, normalize_name(claim.object)
@@ -189,7 +150,7 @@ def is_date_predicate(predicate: str) -> bool:
     >>> is_date_predicate("release_date"), is_date_predicate("release_notes")
     (True, False)
     """
-    return predicate in DATE_PREDICATES or predicate.endswith(("_date", "_deadline"))
+    return predicate in _DATE_PREDICATES or predicate.endswith(("_date", "_deadline"))
 
 
 def claim_value(claim: Triple) -> str:
@@ -203,19 +164,9 @@ def claim_value(claim: Triple) -> str:
 
 def _is_single_role(predicate: str) -> bool:
     """Whether this is a role with one holder at a time: `ceo_of`, but not `sister_of`."""
-    if not predicate.endswith(_ROLE_SUFFIX) or predicate in SINGLE_VALUED:
+    if not predicate.endswith("_of") or predicate in SINGLE_VALUED:
         return False
-    role = predicate.removesuffix(_ROLE_SUFFIX)
+    role = predicate.removesuffix("_of")
     return role in ("head_of_state", "head_of_government") or (
         role.rpartition("_")[2] in SINGLE_ROLES and not role.startswith(("former_", "vice_", "co_", "deputy_"))
     )
-
-
-def exclude_each_other(one: str, other: str) -> bool:
-    """Whether no person has both relations to the same person, so that two people have one name.
-
-    >>> exclude_each_other("brother_of", "friend_of"), exclude_each_other("friend_of", "boss_of")
-    (True, False)
-    """
-    people = KIN_PREDICATES | _ACQUAINTANCE_PREDICATES
-    return one != other and one in people and other in people and not KIN_PREDICATES.isdisjoint((one, other))

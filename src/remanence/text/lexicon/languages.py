@@ -51,21 +51,6 @@ _NAME_PARTICLES = frozenset(
     sen kim lui mina mia leo dan jo ana ali lea ada amb""".split()
 )
 _CERTAIN_WORDS = frozenset({"und"})  # counted among the common words of English, which it is not
-_LONGEST = 400
-"""Words of a text that are examined: enough to know the language of a longer one."""
-_MIN_TRIPLES = 8
-"""Triples of letters below which a text is too short to tell its language by them. Chosen by hand."""
-_MAX_TRIPLES = 60
-"""Triples of letters of a text that are compared. It limits the work."""
-_UNKNOWN_TRIPLE = 26
-"""The value of a triple that is not in the file, where the rarest have about 30: half as frequent as those."""
-_VOTE = 20.0
-"""The value of one more function word, in values of triples. Chosen by hand."""
-_MIN_LEAD = 1.0
-"""How far the letters of another language have to lead, in value per triple, for a text without function words. Chosen
-by hand."""
-_SHORTEST = 4
-"""Letters of the shortest word that is evidence without being a function word. Chosen by hand."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…¿¡:\n\"“„«])[^\S\n]*([^\W\d_]+)")
 _LETTERS_FILE = Path(__file__).with_name("letter_triples.txt")
@@ -112,7 +97,7 @@ def count_function_words(words: Iterable[str], language: str) -> int:
 
 
 def _language_of_words(words: Sequence[str], text: str) -> str:
-    words = words[:_LONGEST]
+    words = words[:400]  # enough to know the language of a longer text
     if not text.isascii():
         letters = [word for word in words if word.isalpha() or not word.isalnum()]
         latin = [word for word in letters if word < _LATIN_END]
@@ -167,13 +152,14 @@ def _language_of_function_words(words: Sequence[str], text: str) -> str:
 def _best_by_letters(words: Sequence[str], languages: Iterable[str], votes: Mapping[str, float]) -> str:
     """Of languages with about as many function words, the one with the most likely letters."""
     values = _values_of_letters(_triples(words))
-    return max(sorted(languages), key=lambda language: _VOTE * votes[language] + values.get(language, 0.0))
+    # A function word counts as much as twenty in value of triples.
+    return max(sorted(languages), key=lambda language: 20.0 * votes[language] + values.get(language, 0.0))
 
 
 def _language_of_letters(words: Sequence[str], text: str) -> str:
     """The language of a text without function words, by its letters. A list of names is not text."""
     word_index = _known_words()
-    long = [word for word in _LETTERS.findall(text) if len(word) >= _SHORTEST]
+    long = [word for word in _LETTERS.findall(text) if len(word) >= 4]
     small = [word for word in long if word[0].islower()]
     if not small:
         return ENGLISH
@@ -183,17 +169,17 @@ def _language_of_letters(words: Sequence[str], text: str) -> str:
     elif 2 * sum(word not in word_index.languages and is_common_word(word) for word in small) > len(small):
         return ENGLISH
     triples = _triples(words)
-    if len(triples) < _MIN_TRIPLES:
+    if len(triples) < 8:  # too short to tell its language by triples of letters
         return ENGLISH
     values = _values_of_letters(triples)
     best = max(values, key=values.__getitem__)
-    return best if values[best] - values[ENGLISH] > _MIN_LEAD * len(triples) else ENGLISH
+    return best if values[best] - values[ENGLISH] > len(triples) else ENGLISH
 
 
 def _triples(words: Sequence[str]) -> list[str]:
     edged = (f"_{word}_" for word in words if word.isalpha())
     triples = chain.from_iterable((word[i : i + 3] for i in range(len(word) - 2)) for word in edged)
-    return list(islice(triples, _MAX_TRIPLES))
+    return list(islice(triples, 60))
 
 
 def _values_of_letters(triples: Sequence[str]) -> Mapping[str, float]:
@@ -227,7 +213,8 @@ def _letter_values() -> _LetterValues:
     letters = sorted(frozenset[str]().union(*alphabets) - frozenset(ascii_lowercase))
     triples = sorted(frozenset[str]().union(*triple_values))
     rows = {row: number for number, row in enumerate(["", *letters, *triples])}
-    values = np.full((len(rows), len(languages)), _UNKNOWN_TRIPLE, np.int32)
+    # Of a triple that is not in the file, where the rarest have about 30.
+    values = np.full((len(rows), len(languages)), 26, np.int32)
     accented = [row for row in rows if not row.isascii()]
     for column, (own, alphabet) in enumerate(zip(triple_values, alphabets, strict=True)):
         values[[rows[row] for row in accented if not alphabet.issuperset(row)], column] = 0

@@ -39,7 +39,7 @@ _ARTICLES = word_set("the a an my your his her our their this that some no any e
 _LIST_CONJUNCTION = re.compile(r"(?: [a-z]\.)?(?:,|,? and)(?: (?:possibly|maybe|also|perhaps|then))? ")
 _AFTER_LISTED = compile_pattern("after_listed_name")
 _MIN_UNKNOWN = 4
-"""Letters of the shortest word that may be a name in lower case without being a known first name. Chosen by hand."""
+"""Letters of the shortest word that may be a name in lower case without being a known first name."""
 _ALSO_WORDS = load_words("names_also_words")
 _BETWEEN = word_set("and possibly maybe also perhaps then")
 

@@ -14,7 +14,6 @@ from remanence.text.temporal import time_vocabulary as vocab
 
 LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 ONE_DAY = timedelta(days=1)
-"""The length of a day."""
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _DAYS = {"day": 1, "weekend": 7, "week": 7, "fortnight": 14}
 _MONTHS = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120, "century": 1200}

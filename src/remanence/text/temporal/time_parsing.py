@@ -23,15 +23,9 @@ from remanence.text.text import truncate
 
 _MAX_TEXT = 100_000
 """Characters of a text that are read: a book names so many times that none says when the memory is from."""
-_MAX_PHRASES = 1_000
-"""Time phrases of a text that are read, at most: a text of dates only would take seconds."""
 _MAX_DATE = 200
 """Characters of the longest date; a longer text was passed by mistake."""
-_MAX_LEADING = 8
-"""Characters that a phrase may have before its time: "on the "."""
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
-_MAX_UNKNOWN_MONTHS = 64
-"""Dates with a month in an unknown language that are read: dateparser takes some milliseconds for each."""
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
 _OTHER_STATEMENT = re.compile(r"\b(?:and|but|or|then)\b|[.;!?](?:\s|$)", re.IGNORECASE)
 _NAMED_YEAR = re.compile(r"(?<![0-9])[0-9]{4}$")
@@ -133,7 +127,7 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
     begins: list[int] = []
     """For each phrase its first token, or -1 if its year is not open."""
     i = count = 0
-    while i < len(tokens) and count < _MAX_PHRASES:
+    while i < len(tokens) and count < 1_000:  # a text of dates only would take seconds
         kind = tokens[i].kind
         skipped = tokens[i].normalized not in start_words if kind == "word" else kind in ("mark", "junk")
         match = None if skipped else parser.parse_phrase(i)
@@ -276,7 +270,8 @@ def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimeP
 def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
     """Dates such as "12 ağustos 2024", whose month dateparser knows in some two hundred languages."""
     phrases: list[TimePhrase] = []
-    dates = list(islice(_UNKNOWN_MONTH.finditer(text), _MAX_UNKNOWN_MONTHS))
+    # Dateparser takes some milliseconds for each.
+    dates = list(islice(_UNKNOWN_MONTH.finditer(text), 64))
     if not dates or looks_english(text):  # dateparser may load every language it knows, which takes seconds
         return phrases
     for found in dates:
@@ -301,7 +296,7 @@ def parse_stated_window(when: str, statement: str, told_at: datetime) -> Window 
     words, now = when.strip(), to_utc(told_at)
     place = statement.lower().find(words.lower()) if words else -1
     for phrase in find_stated_times(statement, told_at) if place >= 0 else ():
-        if phrase.start < place + len(words) and place < phrase.end and len(words) <= len(phrase.text) + _MAX_LEADING:
+        if phrase.start < place + len(words) and place < phrase.end and len(words) <= len(phrase.text) + 8:
             return phrase.window
     tokens = lex(statement)
     direction = TenseReader(tokens).direction_at(max(0, len(tokens) - 1)) if tokens else NEAREST

@@ -59,16 +59,10 @@ _TOKEN = re.compile(r"[0-9]+|[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u064b-\u0652\u09
 _UNWRITTEN = re.compile("[\u0307\u064b-\u0652]")
 """The dot that a Turkish capital loses, and the vowels that Arabic leaves out."""
 _GAP = re.compile(r"[\s,\-–/'’]{0,3}|\.\s?")
-_MIN_CHARS = 3
-"""Letters of the shortest form of a month that is read after a number; two in languages without spaces."""
 _MIN_CHARS_ALONE = 4
 """Letters of the shortest form of a weekday, which stands alone."""
 _MIN_CHARS_INFLECTED = 5
 """Letters of the shortest word that is read in its inflected forms."""
-_MAX_PHRASE_WORDS = 4
-"""Words of the longest phrase for a time."""
-_MAX_TIME_TOKENS = 7
-"""Words and numbers of the longest time."""
 _MAX_TOKENS = 4_000
 """Tokens of a text that is read: a longer one names so many times that none says when it is from."""
 
@@ -269,7 +263,7 @@ def _numbered(numbers: Mapping[str, str], language: _DateparserLanguage) -> str 
 
 def _end_of_run(text: str, time_tokens: Sequence[_Token], i: int) -> int:
     """Where the adjacent words of a time that begin at `i` end, or as many as a time may have."""
-    j, last = i + 1, min(len(time_tokens), i + _MAX_TIME_TOKENS)
+    j, last = i + 1, min(len(time_tokens), i + 7)
     while (
         j < last
         and time_tokens[j].meaning is not None
@@ -287,7 +281,7 @@ def _tokens(text: str, language: _DateparserLanguage) -> Iterator[_Token]:
     words = list(_TOKEN.finditer(text))  # the signs for vowels of Arabic are parts of words
     i = 0
     while i < len(words):
-        for size in range(min(_MAX_PHRASE_WORDS, len(words) - i), 0, -1):
+        for size in range(min(4, len(words) - i), 0, -1):
             start, end = words[i].start(), words[i + size - 1].end()
             form = " ".join(_plain(word[0].casefold()) for word in words[i : i + size])
             meaning = language.meanings.get(form) or (_meaning_of_word(form, language) if size == 1 else None)
@@ -349,7 +343,7 @@ def _language(code: str) -> _DateparserLanguage | None:
     for month, forms in further_months(code).items():
         add("month", month.capitalize(), forms)
     for month in vocab.MONTH_NAMES:
-        add("month", month.capitalize(), info.get(month, ()), 2 if is_short else _MIN_CHARS)
+        add("month", month.capitalize(), info.get(month, ()), 2 if is_short else 3)
     for day in vocab.DAY_NAMES:
         add("weekday", day, info.get(day, ()), 2 if is_short else _MIN_CHARS_ALONE)
         if code == "zh":  # the names of weekdays begin with that of the week: 下周一 is the Monday of next week

@@ -15,8 +15,6 @@ from remanence.text.temporal.calendar_spans import Span, midnight
 from remanence.text.temporal.tense import PAST, Direction, TenseReader
 from remanence.text.temporal.time_lexer import END_TOKEN, TimeToken
 
-_FAR_NEARER = 2
-"""How many times as near as the other day one is that is meant for that. Chosen by hand."""
 _OWN_TIME = frozenset(("local", "our", "my", "your", "their", "his", "her"))
 _AMERICAN = {
     **dict.fromkeys(("et", "eastern"), "America/New_York"),
@@ -111,7 +109,7 @@ class TokenReader:
             back = self.now - latest.start if latest else timedelta.max
             to_come = coming.start - self.now if coming else timedelta.max
             if is_past:
-                latest = coming if to_come < back / _FAR_NEARER else latest
+                latest = coming if to_come < back / 2 else latest
             elif self.direction.is_future or back >= to_come:
                 latest = coming
         if latest is None:

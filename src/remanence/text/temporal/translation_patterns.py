@@ -21,10 +21,6 @@ _SENTENCE_END = re.compile(r"(?<![0-9])[.!?](?=\s|$)|[。！？\n]")
 _ENGLISH = vocab.FOLLOWING_WORDS | vocab.PRESENT_CUES | vocab.PAST_CUES | {"not", "all", "me", "i'm", "some", "no"}
 _SLOT = re.compile(r"\{(\w+)\}")
 _DIGITS = {"d": "[0-9]{1,2}", "d2": "[0-9]{1,2}", "y": "[0-9]{4}"}
-_MIN_ANCHOR_CHARS = 3
-"""Letters, at least, of the word of a pattern by which it is looked for in a text."""
-_MAX_OPENER_CHARS = 24
-"""Characters before a time in which a word such as "since" is looked for."""
 _REACH = 200
 """Characters on either side in which the tense is looked for."""
 _OPENERS = ("since", "until", "starting")
@@ -139,7 +135,7 @@ def _in_english(name: str, match: re.Match[str], english: str) -> str:
 
 def _opener_before(name: str, text: str, begin: int) -> tuple[str, int] | None:
     """The English "since", "until" or "starting" if it is said right before `begin`, and where."""
-    first = max(0, begin - _MAX_OPENER_CHARS)
+    first = max(0, begin - 24)
     for english, words in _LANGUAGES[name].openers.items():
         if match := re.search(rf"(?<!\w)({words})\s*$", text[first:begin], re.IGNORECASE):
             return english, first + match.start(1)
@@ -185,7 +181,7 @@ def _read_language(lines: list[str]) -> _PatternLanguage:
     for slot in ("last", "next", "this"):
         slots[slot] = {form.replace("_", " "): slot for form in lists[slot].split()}
     named = (form for slot in ("unit", "season", "day", "month", "weekday", "next") for form in slots[slot])
-    pieces = {piece for form in named for piece in _WORD.findall(form) if len(piece) >= _MIN_ANCHOR_CHARS}
+    pieces = {piece for form in named for piece in _WORD.findall(form) if len(piece) >= 3}
     patterns = (line[2:].partition(" ->")[::2] for line in lines if line.startswith("= "))
     return _PatternLanguage(
         slots=slots,

@@ -34,73 +34,27 @@ if TYPE_CHECKING:
 Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
 
-_IMPORTANCE_FACTOR = 16.0
-"""How many times longer than usual the half-life of a memory of importance `DEFINING` is. Chosen by hand."""
 ORDINARY, DEFINING = 0.5, 0.9
-"""The importance, from 0 to 1, of what has the usual half-life, and of what has `_IMPORTANCE_FACTOR` times that. Chosen
-by hand."""
-_MIN_RETENTION = 1e-9
-"""The lowest score: 0 would have no logarithm."""
-_HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
-"""The scores below which the urgency is high, and medium. What scores the last or more is not at risk. Chosen by
-hand."""
-RISK_ZONE = (_HIGH_BELOW, _RISK_UNTIL)
-"""The scores at which a memory is about to fade, and a reminder helps."""
-_IMPORTANT = 0.6
-"""The importance, from 0 to 1, from which on a memory that fades is to be reinforced. Chosen by hand."""
-_DAY = 86_400.0
-"""Seconds of a day."""
-_CHUNK = 500
-"""Memories that are read at a time."""
-_ROUNDING = 1e-5
-"""By how much the score of a row may differ from that of its memory: columns have fewer digits."""
-_BOOST = 0.1
-"""How much a boost, or use in another domain, adds to the strength of a memory, which is from 0 to 2. Chosen by
-hand."""
+"""The importance of what has the usual half-life, and of what has sixteen times that."""
+_RISK_ZONE = (0.15, 0.35)
+"""The scores at which a memory is about to fade, and a reminder helps. What scores less is urgent."""
 MAX_STRENGTH = 2.0
-"""The highest strength, boosts included."""
-_CROSS_DOMAIN_OVERLAP = 0.3
-"""The share of its tags (Jaccard) that a use has in common with the memory, below which it is in another domain. Chosen
-by hand."""
-
-_POWER = 1.1
-"""The exponent of forgetting by a power of time; half is left after one half-life. Chosen by hand."""
-_POWER_SCALE = 2 ** (1 / _POWER) - 1
-"""How much one half-life adds to the base of the power, so that half is left after it."""
-_FAST_SHARE, _SLOWDOWN = 0.7, 10.0
-"""The share of the fast component of the curve of two components, and how many times slower the other one is. Chosen by
-hand."""
-_FAST_RATE = 1.59676
-"""Half-lives of the fast component in one half-life of the sum, so that half of the sum is left after it."""
-
-
-def power_law(half_lives: Any) -> Any:
-    """Fast at first, then ever slower: what is left after the first weeks lasts for months."""
-    return (1 + half_lives * _POWER_SCALE) ** -_POWER
-
-
-def exponential(half_lives: Any) -> Any:
-    """Each half-life leaves half of the rest."""
-    return 2**-half_lives
-
-
-def two_component(half_lives: Any) -> Any:
-    """Most decays quickly, the rest ten times slower."""
-    fast = half_lives * _FAST_RATE
-    return _FAST_SHARE * 2**-fast + (1 - _FAST_SHARE) * 2 ** -(fast / _SLOWDOWN)
-
+_DAY = 86_400.0
+_CHUNK = 500
 
 _DECAY_CURVES: Mapping[str, Callable[[Any], Any]] = {
-    "power_law": power_law,
-    "exponential": exponential,
-    "two_component": two_component,
+    # Fast at first, then ever slower: what is left after the first weeks lasts for months.
+    "power_law": lambda half_lives: (1 + half_lives * (2 ** (1 / 1.1) - 1)) ** -1.1,
+    "exponential": lambda half_lives: 2**-half_lives,
+    # Most decays quickly, the rest ten times slower; half of the sum is left after one half-life.
+    "two_component": lambda half_lives: 0.7 * 2 ** (-1.59676 * half_lives) + 0.3 * 2 ** (-0.159676 * half_lives),
 }
 """What is left after so many half-lives: of a number, or of an array of them."""
 
 
 def retention(model: str, days: Any, half_life: Any) -> Any:
     """The share that is left after this many days: of a number, or of an array of them."""
-    return np.maximum(_MIN_RETENTION, _DECAY_CURVES[model](np.maximum(0.0, days) / half_life))
+    return np.maximum(1e-9, _DECAY_CURVES[model](np.maximum(0.0, days) / half_life))
 
 
 def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
@@ -113,7 +67,7 @@ def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: Upk
 def _score(settings: UpkeepSettings, days: Any, half_life: Any, importance: Any, uses: Any, strength: Any) -> Any:
     """The score by days since the last use, and the rest: of numbers, or of arrays of them."""
     excess = np.maximum(0.0, importance - ORDINARY) / (DEFINING - ORDINARY)
-    retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess)
+    retained = retention(settings.decay, days, half_life * 16.0**excess)
     return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** settings.use_exponent * retained
 
 
@@ -123,19 +77,16 @@ def review_priority(score: float) -> float:
     >>> review_priority(0.25), round(review_priority(0.2), 2), review_priority(0.1), review_priority(1.0)
     (1.0, 0.75, 0.0, 0.0)
     """
-    low, high = RISK_ZONE
+    low, high = _RISK_ZONE
     return max(0.0, 1.0 - ((2 * score - low - high) / (high - low)) ** 2)
 
 
 def last_used(memory: Memory, usage: MemoryUsage) -> datetime:
-    """When a memory was last used, revised or added; one that was merged, when its sources were."""
-    return from_micros(max(use_moments(memory, usage)))
-
-
-def use_moments(memory: Memory, usage: MemoryUsage) -> list[int]:
-    """When a memory was used, in microseconds. Being written counts, unless it was merged of others."""
+    """When a memory was last used, revised or added; one that was merged of others, when its sources were."""
     written = micros(memory.revised_at)
-    return [*usage.used_at, written] if written > usage.merged_at or not usage.used_at else [*usage.used_at]
+    return from_micros(
+        max([*usage.used_at, written] if written > usage.merged_at or not usage.used_at else usage.used_at)
+    )
 
 
 def hits_with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: UpkeepSettings) -> tuple[Hit, ...]:
@@ -146,12 +97,9 @@ def hits_with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: 
 def usage_of(index: Index, memory: Memory, now: datetime, settings: UpkeepSettings) -> HitUsage:
     """How a memory was used, and its scores at `now`."""
     usage = index.usage.get(memory.id)
-    score, used, strength = (
-        decay_score(memory, usage, now, settings),
-        last_used(memory, usage),
-        strength_of(memory, usage),
-    )
-    return HitUsage(score, usage.use_count, used, age_in_days(memory, now), strength, review_priority(score))
+    score, used = decay_score(memory, usage, now, settings), last_used(memory, usage)
+    age, strength = age_in_days(memory, now), strength_of(memory, usage)
+    return HitUsage(score, usage.use_count, used, age, strength, review_priority(score))
 
 
 def age_in_days(memory: Memory, now: datetime) -> float:
@@ -176,10 +124,14 @@ class ScoredMemory:
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemories:
-    """All current memories of a space, as of one ledger position and moment."""
+    """Current memories of a space, as of one ledger position and moment, and the scores and uses of all of them."""
 
     items: tuple[ScoredMemory, ...]
     snapshot: Snapshot
+    scores: NDArray[np.float64]
+    uses: NDArray[np.float64]
+    left_out: int = 0
+    """How many more were to be read, and score higher than those that the limit kept."""
 
     @property
     def position(self) -> Position:
@@ -189,32 +141,37 @@ class ScoredMemories:
     def without(self, ids: Iterable[str]) -> ScoredMemories:
         """The same without some memories."""
         excluded = set(ids)
-        return ScoredMemories(tuple(item for item in self.items if item.memory.id not in excluded), self.snapshot)
+        return replace(self, items=tuple(item for item in self.items if item.memory.id not in excluded))
 
 
 def score_memories(
-    index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None, *, below: float | None = None
+    index: Index,
+    now: datetime,
+    settings: UpkeepSettings,
+    progress: Progress | None,
+    *,
+    below: float = np.inf,
+    limit: int | None = None,
 ) -> ScoredMemories:
-    """The memories that are neither forgotten, expired, revised nor superseded; with `below`, those that score less."""
+    """The memories that are neither forgotten, expired, revised nor superseded; with `below`, those that score less,
+    and with `limit` the lowest of these. The texts of others are not read."""
     while True:
         with index.lock:
-            snapshot, rows = _current_rows(index, now)
-            if below is not None:
-                rows = rows[row_scores(index, rows, now, settings)[0] < below * (1 + _ROUNDING)]
+            snapshot = index.snapshot(index.catalog.position, now)
+            # What worked is counted, and neither merged, linked nor forgotten by its age.
+            procedures = index.catalog.attributes.mask_with_kinds_and_tags((PROCEDURE,), None)
+            rows = np.flatnonzero(snapshot.row_mask & ~procedures)
+            rows = rows[unexpired_current_mask(index, rows, snapshot)]
+            scores, uses = row_scores(index, rows, now, settings)
+        low = np.flatnonzero(scores < below * (1 + 1e-5))  # columns have fewer digits than memories
+        chosen = low if limit is None else np.sort(low[np.argsort(scores[low], kind="stable")[:limit]])
         try:
-            items = tuple(_scored(index, rows.tolist(), now, settings, progress))
+            items = tuple(_scored(index, rows[chosen].tolist(), now, settings, progress))
         except RowErased:
             index.catch_up()  # another process erased a memory before its text was read
             continue
-        return ScoredMemories(tuple(item for item in items if below is None or item.score < below), snapshot)
-
-
-def _current_rows(index: Index, now: datetime) -> tuple[Snapshot, NDArray[np.int64]]:
-    snapshot = index.snapshot(index.catalog.position, now)
-    # What worked is counted, and neither merged, linked nor forgotten by its age.
-    procedures = index.catalog.attributes.mask_with_kinds_and_tags((PROCEDURE,), None)
-    rows = np.flatnonzero(snapshot.row_mask & ~procedures)
-    return snapshot, rows[unexpired_current_mask(index, rows, snapshot)]
+        items = tuple(item for item in items if item.score < below)
+        return ScoredMemories(items, snapshot, scores, uses, left_out=len(low) - len(chosen))
 
 
 def row_scores(
@@ -291,34 +248,32 @@ class DecayReport(TableResult):
         return ResultTable(title, ("score", "urgency", "suggested", "uses", "id", "memory"), rows)
 
 
-def find_at_risk(
-    index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None, limit: int | None = None
-) -> DecayReport:
-    """The memories that score less than the upper end of the risk zone, or than `forget_below`. Only their texts are
-    read."""
-    while True:
-        with index.lock:
-            snapshot, rows = _current_rows(index, now)
-            scores, uses = row_scores(index, rows, now, settings)
-        low = np.flatnonzero(scores < max(_RISK_UNTIL, settings.forget_below))
-        chosen = low if limit is None else low[np.argsort(scores[low], kind="stable")[:limit]]
-        try:
-            items = tuple(_scored(index, rows[np.sort(chosen)].tolist(), now, settings, progress))
-        except RowErased:
-            index.catch_up()
-            continue
-        averages = (float(scores.mean()), float(uses.mean())) if len(rows) else (0.0, 0.0)
-        at_risk = sorted((_at_risk(item, settings) for item in items), key=lambda risk: (risk.score, risk.memory))
-        return DecayReport(tuple(at_risk), len(rows), snapshot.position, *averages, left_out=len(low) - len(chosen))
+def risk_bound(settings: UpkeepSettings) -> float:
+    """The score below which memories are at risk."""
+    return max(_RISK_ZONE[1], settings.forget_below)
+
+
+def report_decay(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
+    """Which of these memories are at risk."""
+    low = [_at_risk(item, settings) for item in memories.items if item.score < risk_bound(settings)]
+    scores, uses = memories.scores, memories.uses
+    return DecayReport(
+        at_risk=tuple(sorted(low, key=lambda risk: (risk.score, risk.memory))),
+        examined_count=len(scores),
+        position=memories.position,
+        average_score=float(scores.mean()) if len(scores) else 0.0,
+        average_uses=float(uses.mean()) if len(uses) else 0.0,
+        left_out=memories.left_out,
+    )
 
 
 def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
-    memory, uses = item.memory, item.usage.use_count
-    urgency: Urgency = "high" if item.score < _HIGH_BELOW else "medium" if item.score < _MEDIUM_BELOW else "low"
-    action: Action = "reinforce" if memory.importance >= _IMPORTANT or uses > 0 else "needs review"
-    if item.score < settings.forget_below:
+    memory, uses, score = item.memory, item.usage.use_count, item.score
+    urgency: Urgency = "high" if score < _RISK_ZONE[0] else "medium" if score < 0.25 else "low"
+    action: Action = "reinforce" if memory.importance >= 0.6 or uses > 0 else "needs review"
+    if score < settings.forget_below:
         action = "gc candidate"
-    return MemoryAtRisk(memory.id, memory.text, item.score, urgency, action, uses)
+    return MemoryAtRisk(memory.id, memory.text, score, urgency, action, uses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +316,7 @@ def touch(
             [memory] = index.memories([index.require_visible(memory_id, index.catalog.position)])
             before = index.usage.get(memory_id)
             cross_domain = _is_cross_domain(memory.tags, context)
-            increase = min(MAX_STRENGTH - strength_of(memory, before), _BOOST) if boost or cross_domain else 0.0
+            increase = min(MAX_STRENGTH - strength_of(memory, before), 0.1) if boost or cross_domain else 0.0
             use = Used(memory_id, boost=round(increase, 6), context=tuple(context))
             after = MemoryUsage(before.use_count + use.times, before.boost + use.boost, (micros(now),))
             old_score, new_score = (decay_score(memory, usage, now, settings) for usage in (before, after))
@@ -378,5 +333,6 @@ def touch(
 
 
 def _is_cross_domain(tags: Sequence[str], context: Sequence[str]) -> bool:
+    """Whether a use has less than three tenths of the tags (Jaccard) in common with the memory."""
     own, other = set(tags), set(context)
-    return bool(own and other) and len(own & other) / len(own | other) < _CROSS_DOMAIN_OVERLAP
+    return bool(own and other) and len(own & other) / len(own | other) < 0.3

@@ -4,109 +4,76 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
-from remanence.events import Event, Forgotten, Ran, Served
+from remanence.events import Forgotten, Served
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index
 from remanence.index.numbers import Position
-from remanence.ports import Progress
 from remanence.recall.recall import recall_from_index
 from remanence.recall.receipts import RecallRequest, Receipt
 from remanence.text.text import pluralize
-from remanence.upkeep.plans import Plan, ResultTable, TableResult, batches, check_current, check_unchanged
+from remanence.upkeep.plans import Change, Plan, ResultTable, TableResult
 from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import ScoredMemories
 
-_BATCH = 1_000
-"""Memories that are hidden or archived at once."""
-_TOP = 10
-"""Hits of a recorded recall when it is asked again."""
 _MAX_RECALLS = 200
 """Recorded recalls that are asked again, the last ones. It limits the work."""
 
 
-@dataclass(frozen=True, slots=True)
-class GcCandidate:
-    """A memory to be hidden, its score, and the ledger position of its version."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FadedMemory(Change):
+    """A memory to be hidden, and its score."""
 
     memory: str
     text: str
     score: float
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class GcPlan(Plan):
-    """Which memories are to be forgotten or archived."""
-
-    candidates: tuple[GcCandidate, ...]
-    threshold: float
-    over_limit_count: int
-    """How many more score less than the threshold, and stay because of the limit."""
-    mode: str
-    """ "forget" hides the memories, "archive" moves them to the archive."""
-
-    def __len__(self) -> int:
-        return len(self.candidates)
-
-    def __iter__(self) -> Iterator[GcCandidate]:
-        return iter(self.candidates)
 
     @property
-    def total_score(self) -> float:
-        return math.fsum(candidate.score for candidate in self.candidates)
-
-    @property
-    def table(self) -> ResultTable:
-        verb = self.verb("archived" if self.mode == "archive" else "forgot", self.mode)
-        title = f"gc: {verb} {pluralize(len(self), 'memory', 'memories')} scoring less than {self.threshold:g} "
-        title += f"(together {self.total_score:.3f})"
-        title += f"; {self.over_limit_count} more are over the limit" if self.over_limit_count else ""
-        rows = [(f"{candidate.score:.3f}", candidate.memory, candidate.text) for candidate in self.candidates]
-        return ResultTable(title, ("score", "id", "memory"), rows)
-
-    def check(self, engine: Engine, space: str) -> None:
-        with engine.open_index(space) as index:
-            check_current(index, _positions(self.candidates), engine.now(), used_after=self.position)
-
-    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
-        for batch in batches(self.candidates, _BATCH, progress):
-            engine.write(space, partial(self._hide, run, batch))
-
-    def _hide(self, run: str, batch: Sequence[GcCandidate], index: Index) -> list[Event]:
-        check_unchanged(index, _positions(batch), used_after=self.position)
-        archived = self.mode == "archive"
-        why = f"upkeep run {run}: its score was low" + ("; it is in the archive" if archived else "")
-        hidden = tuple(candidate.memory for candidate in batch)
-        parameters = {"below": self.threshold, "how": self.mode}
-        forgotten = [Forgotten(memory, why, archived) for memory in hidden]
-        return [*forgotten, Ran(run, "gc", self.position, parameters, hidden=hidden)]
+    def row(self) -> tuple[object, ...]:
+        return f"{self.score:.3f}", self.memory, self.text
 
 
-def plan_gc(index: Index, memories: ScoredMemories, settings: UpkeepSettings, limit: int | None) -> GcPlan:
+def propose_forgetting(
+    index: Index, memories: ScoredMemories, settings: UpkeepSettings, limit: int | None
+) -> Plan[FadedMemory]:
     """The memories below the threshold, the lowest score first. Memories that were promoted and used are never among
     them."""
     if limit is not None:
         limit = inputs.check_positive_int(limit, "limit")
-    found = [
-        GcCandidate(item.memory.id, item.memory.text, item.score, item.position)
+    archived, promoted = settings.gc == "archive", index.usage.promoted_notes
+    why = "upkeep: its score was low" + ("; it is in the archive" if archived else "")
+    faded = [
+        FadedMemory(
+            memory=item.memory.id,
+            text=item.memory.text,
+            score=item.score,
+            sources={item.memory.id: item.position},
+            events=(Forgotten(item.memory.id, why, archived),),
+        )
         for item in memories.items
-        if item.score < settings.forget_below
-        and not (item.usage.use_count and item.memory.id in index.usage.promoted_notes)
+        if item.score < settings.forget_below and not (item.usage.use_count and item.memory.id in promoted)
     ]
-    found.sort(key=lambda candidate: (candidate.score, candidate.memory))
-    chosen = tuple(found[:limit])
-    over_limit = len(found) - len(chosen)
-    return GcPlan(chosen, settings.forget_below, over_limit, settings.gc, position=memories.position)
-
-
-def _positions(candidates: Sequence[GcCandidate]) -> dict[str, int]:
-    return {candidate.memory: candidate.position for candidate in candidates}
+    faded.sort(key=lambda change: (change.score, change.memory))
+    chosen = tuple(faded[:limit])
+    title = f"{pluralize(len(chosen), 'memory', 'memories')} scoring less than {settings.forget_below:g} "
+    title += f"(together {math.fsum(change.score for change in chosen):.3f})"
+    if len(faded) > len(chosen):
+        title += f"; {len(faded) - len(chosen)} more are over the limit"
+    return Plan(
+        step="gc",
+        space=index.space,
+        position=memories.position,
+        items=chosen,
+        verbs=("archived", "archive") if archived else ("forgot", "forget"),
+        title=title,
+        columns=("score", "id", "memory"),
+        parameters={"below": settings.forget_below, "how": settings.gc},
+        requires="unused",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +93,11 @@ class MissedRecallReport(TableResult):
     missed_memories: tuple[MissedMemory, ...]
     recall_count: int
     affected_count: int
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The ids of the memories that were missed."""
+        return tuple(missed.memory for missed in self.missed_memories)
 
     @property
     def rate(self) -> float:
@@ -197,6 +169,6 @@ def _recorded_recalls(engine: Engine, index: Index, after: float) -> list[tuple[
 
 
 def _top_ids(engine: Engine, index: Index, receipt: Receipt, position: Position) -> set[str]:
-    request = replace(RecallRequest.from_receipt(receipt, None), position=position, limit=_TOP)
+    request = replace(RecallRequest.from_receipt(receipt, None), position=position, limit=10)
     # Not through the engine, which would note that these memories were returned to a caller.
     return {hit.memory.id for hit in recall_from_index(index, request, engine.embedder)}

@@ -1,148 +1,93 @@
 """Reads back a vault that a person has worked in, and merges its notes into recalls.
 
-An edited note of a memory becomes a new version of it. A note that a person wrote becomes a memory of the
-child space `vault`, with its path as the key. A deleted note is reported, and its memory stays.
+An edited note of a memory becomes a new version of it. A note that a person wrote becomes a memory of a space of its
+own, with its path as the key. A deleted note is reported, and its memory stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from remanence.errors import InvalidInput
-from remanence.events import Event, Ran
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import key_identity
 from remanence.index.index import Index
 from remanence.ports import Progress
 from remanence.recall.answer import Recall
 from remanence.remember.add_options import parse_draft
-from remanence.remember.append import CHUNK, append
 from remanence.remember.prepare import PreparedVersion, prepare
 from remanence.schema import Evidence, Hit
 from remanence.text.front_matter import strip_links
 from remanence.text.text import normalize_text, pluralize, split_passages
-from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, check_unchanged
+from remanence.upkeep.plans import Change, Plan, UpkeepPlan, batches
 from remanence.upkeep.runs import vault_space
 from remanence.upkeep.vault_notes import notes
 from remanence.upkeep.vault_notes.notes import Note
 
 
-@dataclass(frozen=True, slots=True)
-class NoteChange:
-    """A note that was edited or written by a person, and the new version of its memory."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteChange(Change):
+    """A note that was edited or written by a person, and the text of its memory before (empty for a new memory) and
+    now."""
 
     note: str
     before: str
-    """The text of the memory before; empty for a new memory."""
-    position: int
-    """The ledger position of the version before; 0 for a new memory."""
-    prepared: PreparedVersion
+    text: str
 
     @property
-    def memory(self) -> str:
-        return self.prepared.version.memory
-
-    @property
-    def text(self) -> str:
-        return self.prepared.version.text
-
-
-@dataclass(frozen=True, slots=True)
-class VaultImportPlan(Plan):
-    """What a person did to a vault."""
-
-    edits: tuple[NoteChange, ...]
-    """Edited notes of memories."""
-    new_notes: tuple[NoteChange, ...]
-    """A person's own notes."""
-    deleted_notes: tuple[str, ...]
-    """Notes of memories that were deleted."""
-    skipped_notes: tuple[tuple[str, str], ...]
-    """Notes that cannot be read in, and why."""
-    vault: str
-
-    def __len__(self) -> int:
-        return len(self.edits) + len(self.new_notes)
-
-    def __iter__(self) -> Iterator[NoteChange]:
-        return iter((*self.edits, *self.new_notes))
-
-    @property
-    def table(self) -> ResultTable:
-        verb = self.verb("read", "read")
-        edited, new = pluralize(len(self.edits), "edited note"), pluralize(len(self.new_notes), "new note")
-        rows = [(change.note, change.before, change.text) for change in self]
-        notes = [f"{note} was deleted; its memory stays" for note in self.deleted_notes]
-        notes += [f"{note} is left out: {why}" for note, why in self.skipped_notes]
-        return ResultTable(
-            f"index_vault: {verb} {edited} and {new} of {self.vault}", ("note", "was", "is"), rows, notes
-        )
-
-    def check(self, engine: Engine, space: str) -> None:
-        for name, changes in self._changes_by_space(space):
-            with engine.open_index(name) as index:
-                _check_not_imported(index, changes)
-
-    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
-        for name, changes in self._changes_by_space(space):
-            for batch in batches(changes, CHUNK, progress):  # each in one transaction
-                prepared = [change.prepared for change in batch]
-                append(engine, name, prepared, extra_events=partial(self._events, run, batch))
-
-    def _changes_by_space(self, space: str) -> list[tuple[str, Sequence[NoteChange]]]:
-        by_space = [(space, self.edits), (vault_space(space), self.new_notes)]
-        return [(name, changes) for name, changes in by_space if changes]
-
-    def _events(self, run: str, batch: Sequence[NoteChange], index: Index, ids: Sequence[str]) -> list[Event]:
-        _check_not_imported(index, batch)
-        stored = list(zip(ids, (change.position for change in batch), strict=True))
-        made = tuple(memory for memory, position in stored if not position)
-        revised = tuple((memory, position) for memory, position in stored if position)
-        return [Ran(run, "index_vault", index.catalog.position, {"vault": self.vault}, made=made, revised=revised)]
+    def row(self) -> tuple[object, ...]:
+        return self.note, self.before, self.text
 
 
 class _Skipped(Exception):
     """A note cannot be read in; the message says why."""
 
 
-def plan_vault_import(
-    engine: Engine, space: str, vault: Path, now: datetime, progress: Progress | None
-) -> VaultImportPlan:
-    """Read every note of a vault, and compare it with what is stored."""
+def plan_vault_import(engine: Engine, space: str, vault: Path, now: datetime, progress: Progress | None) -> UpkeepPlan:
+    """Read every note of a vault, and compare it with what is stored: edited notes, and a person's own."""
     if not vault.is_dir():
         raise InvalidInput(f"there is no vault at {vault}. Promote something to it first, or name another folder.")
-    edits, new_notes = list[NoteChange](), list[NoteChange]()
-    skipped = [(path, "it is a symbolic link") for path in notes.linked_paths(vault)]
+    edited, new, remarks = list[NoteChange](), list[NoteChange](), list[str]()
     noted: set[str] = set()  # the memories that have a note, wherever a person has moved it
     with engine.open_index(space) as index, engine.open_index(vault_space(space)) as notes_index:
-        for [path] in batches(list(notes.note_paths(vault)), 1, progress):
+        for [(path, is_link)] in batches([*notes.markdown_files(vault)], 1, progress):
             note = notes.read(vault, path)
             try:
                 if note is None:
-                    raise _Skipped("it is not UTF-8 text")
+                    raise _Skipped("it is a symbolic link" if is_link else "it is not UTF-8 text")
                 noted.add(str(note.fields.get("id")))
                 text = strip_links(note.body)
-                other_space = note.fields.get("space", space) != space
-                if "entity" in note.fields or other_space or not text.strip():
+                if "entity" in note.fields or note.fields.get("space", space) != space or not text.strip():
                     continue
                 if "id" in note.fields:
-                    edits += _edit(engine, index, note, notes.from_inert(text), now)
+                    edited += _edit(engine, index, note, notes.from_inert(text), now)
                 else:
-                    new_notes += _plan_new_note(engine, notes_index, note, text, now)
+                    new += _own_note(engine, notes_index, note, text, now)
             except _Skipped as reason:
-                skipped.append((path, str(reason)))
+                remarks.append(f"{path} is left out: {reason}")
         position = index.catalog.position
-        deleted = [
-            path
-            for memory, path in index.usage.promoted_notes.items()
+        remarks += [
+            f"{path} was deleted; its memory stays"
+            for memory, path in sorted(index.usage.promoted_notes.items(), key=str)
             if path is not None and memory not in noted and index.current_row(memory, position) is not None
         ]
-    changes = tuple(edits), tuple(new_notes), tuple(sorted(deleted)), tuple(skipped)
-    return VaultImportPlan(*changes, str(vault), position=position)
+    plans = [
+        Plan(
+            step="index_vault",
+            space=name,
+            position=position,
+            items=tuple(changes),
+            verbs=("read", "read"),
+            title=f"{pluralize(len(changes), what)} of {vault}",
+            columns=("note", "was", "is"),
+            parameters={"vault": str(vault)},
+            requires="unchanged",
+        )
+        for name, changes, what in ((space, edited, "edited note"), (vault_space(space), new, "new note"))
+    ]
+    return UpkeepPlan(plans=(replace(plans[0], notes=tuple(remarks)), plans[1]), position=position)
 
 
 def merge_recalls(memories: Recall, notes: Recall, limit: int, weight: float) -> Recall:
@@ -161,14 +106,20 @@ def _weighted(hit: Hit, weight: float) -> Hit:
     return replace(hit, score=hit.score * weight, evidence=(*hit.evidence, evidence))
 
 
-def _plan_new_note(engine: Engine, notes_index: Index, note: Note, text: str, now: datetime) -> list[NoteChange]:
+def _own_note(engine: Engine, index: Index, note: Note, text: str, now: datetime) -> list[NoteChange]:
     """A person's own note, if it is new or was edited."""
     prepared = _prepare(engine, note, text, now, key=note.path, source=f"vault:{note.path}")
-    catalog = notes_index.catalog
+    catalog, version = index.catalog, prepared.version
     number = catalog.find_by_identity(key_identity(note.path))
-    if number is not None and catalog.has_content(number, prepared.version.content):
-        return []
-    return [NoteChange(note.path, "", _stored_position(notes_index, note.path), prepared)]
+    sources: dict[str, int] = {}
+    if number is not None:
+        if catalog.has_content(number, version.content):
+            return []
+        version = replace(version, memory=catalog.ids[number])
+        row = index.current_row(version.memory, catalog.position)
+        sources = {} if row is None else {version.memory: catalog.positions_of_rows([row])[0]}
+    prepared = prepared._replace(version=version)
+    return [NoteChange(note=note.path, before="", text=text, sources=sources, version=prepared)]
 
 
 def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) -> list[NoteChange]:
@@ -177,8 +128,10 @@ def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) ->
     version = index.latest_version(memory)
     if version is None:
         raise _Skipped("its memory was erased, or belongs to another space")
-    before = version.text
-    tags = note.tags_spelled_as(version.tags) if note.tags_changed else version.tags
+    before, tags = version.text, version.tags
+    if note.tags_changed:
+        spelling = {notes.bare_tag(tag): tag for tag in reversed(tags)}
+        tags = tuple(spelling.get(tag, tag) for tag in note.tags)
     same_text = not note.text_changed or notes.normalize_newlines(before) in (notes.from_inert(note.body), text)
     if same_text and set(tags) == set(version.tags):
         return []
@@ -196,9 +149,9 @@ def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) ->
             times=new.times,
             passages=split_passages(text),
         )
-    [position] = index.catalog.positions_of_rows([row])
     revision = PreparedVersion(replace(version, tags=tags), now, is_revision=True)
-    return [NoteChange(note.path, before, position, revision)]
+    sources = {memory: index.catalog.positions_of_rows([row])[0]}
+    return [NoteChange(note=note.path, before=before, text=version.text, sources=sources, version=revision)]
 
 
 def _prepare(
@@ -209,18 +162,3 @@ def _prepare(
     except InvalidInput as error:
         raise _Skipped(str(error)) from None
     return prepare(engine, draft, now)
-
-
-def _check_not_imported(index: Index, changes: Sequence[NoteChange]) -> None:
-    """Raise StalePlan if a memory whose note was edited, or a person's own note, was stored again since."""
-    check_unchanged(index, {change.memory: change.position for change in changes if change.prepared.is_revision})
-    for note_change in changes:
-        if not note_change.prepared.is_revision and _stored_position(index, note_change.note) != note_change.position:
-            raise StalePlan(f"the note {note_change.note!r} was imported")
-
-
-def _stored_position(notes_index: Index, path: str) -> int:
-    """The ledger position of the last version of a person's own note; 0 if there is none."""
-    catalog = notes_index.catalog
-    number = catalog.find_by_identity(key_identity(path))
-    return 0 if number is None else catalog.positions_of_rows([catalog.rows_of(number)[-1]])[0]

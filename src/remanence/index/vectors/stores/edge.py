@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 _BLOCK = 1 << 16
-"""Bytes of a file that are read at a time for its checksum."""
 _ZEROS = bytes(_BLOCK)
 _TIMEOUT = 120.0
 """Seconds until a child process that loads a folder is ended: a damaged one may let it hang."""
@@ -145,7 +144,6 @@ def loads_in_child_process(load: Callable[[Path, int], Any], folder: Path, dimen
 BATCH = 1_000
 """Points that are written to the engine, or deleted from it, at a time."""
 PAGE = 10_000
-"""Points whose ids are read at a time."""
 RESCORED = 1_000
 """Points, at least, that are scored by their vectors, after all were compared by their codes."""
 MIN_ROOM = 128 * 2**20

@@ -40,9 +40,6 @@ less time."""
 _MOVE_AT_ONCE = 4
 """Points that move to the engine with a write, besides two for each one written: more would stop readers for longer."""
 _RETRY_SECONDS = 10.0
-"""Seconds until the engine is tried again after it failed."""
-_ENGINE_MEMORY = 35_000_000
-"""Bytes that an engine without points takes."""
 
 
 class FolderStore:
@@ -68,7 +65,8 @@ class FolderStore:
             self._remove_shard()
 
     def memory_bytes(self) -> int:
-        return self._recent.memory_bytes() + (_ENGINE_MEMORY if self._shard is not None else 0)
+        # An engine without points takes 35 MB.
+        return self._recent.memory_bytes() + (35_000_000 if self._shard is not None else 0)
 
     def problem(self) -> str | None:
         return self._problem

@@ -37,7 +37,6 @@ BATCH = 256
 """Points that are sent to a server at a time: with 1,536 dimensions as JSON they stay well under the 32 MB that a
 server takes at once."""
 PAGE = 10_000
-"""Points whose ids are read at a time."""
 
 
 class Collection:
