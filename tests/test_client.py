@@ -135,7 +135,6 @@ def test_files_are_sent_and_fetched(remote: Space, tmp_path: Path) -> None:
     (tmp_path / "notes.csv").write_text("text,date\nAna sails.,2026-05-01\n")
     planned = remote.admin.import_from(tmp_path / "notes.csv", dry_run=True)
     assert (planned.added, planned.dry_run, planned.kinds, remote.count()) == (1, True, {"memory": 1}, 1)
-    assert remote.admin.export_okf(tmp_path / "bundle").concepts == 1
     assert remote.spaces() == ["default", "default/copy"]
 
 
@@ -244,7 +243,6 @@ def test_every_method_is_there(remote: Space) -> None:
     """What is not done over a connection is a known list."""
     not_remote = {"show_decay", "missed_recalls", "import_vault", "start"}
     inherited = {
-        "export_okf",
         "for_prompt",
         "recent",
         "get",

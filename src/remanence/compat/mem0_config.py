@@ -63,8 +63,8 @@ def _vector_store(provider: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         url = f"http://{settings['host']}:{settings.get('port') or 6333}"
     if path is not None and (Path(path) / "meta.json").is_file():
         raise InvalidInput(
-            f"{path} is a Qdrant folder of mem0. Name another path, and take over what is in it by "
-            f"memory.space.admin.import_from({str(path)!r}, users='separate')."
+            f"{path} is a Qdrant folder of mem0. Name another path, write what mem0's get_all returns to a JSON file, "
+            "and take it over by memory.space.admin.import_from(file, users='separate')."
         )
     given = {"location": path, "vectors": Qdrant(url, key=settings.get("api_key")) if url else None}
     return {name: value for name, value in given.items() if value is not None}

@@ -104,7 +104,7 @@ def named_errors(path: Path) -> Iterator[None]:
 
 
 def file_to_write(path: Path) -> Path:
-    """The file that a path names, behind a link. What is written replaces it, which must not happen to a device.
+    """The file that a path names. What is written replaces it, which must not happen to a device.
 
     Raises:
         OSError: It is a folder, or a device or pipe such as /dev/stdout.
@@ -113,7 +113,7 @@ def file_to_write(path: Path) -> Path:
         raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it")
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is a device or a pipe; name a file")
-    return path.resolve() if path.is_symlink() else path
+    return path
 
 
 def _remove_partial_files(path: Path) -> None:
