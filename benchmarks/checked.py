@@ -1,6 +1,6 @@
 """How right the verdicts of `remanence.check` are, on answers that people wrote and labelled.
 
-    python benchmarks/checked.py ANSWERS.jsonl [--from 60] [--to 120] [--svg docs/figures/checked.svg]
+    python benchmarks/checked.py ANSWERS.jsonl [--from 60] [--to 120]
 
 A line of the file is a case: `memories` (`at`, `text`) and `sentences` (`text`, `label`: "supported", "contradicted"
 or "unsupported", and `memory`: the number of the memory that says so). Two baselines beside it, both with no model that
@@ -21,14 +21,12 @@ import remanence
 from remanence.models.embedders import sentence_embedder
 from remanence.recall.sentence_features import numbers_of
 from remanence.schema import Memory
-from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element
 from remanence.text.text import tokens
 
 LABELS = ("supported", "contradicted", "unsupported")
 MIN_WORDS, MIN_NEAR = 0.5, 0.45
 """From which share of words, and from which similarity, the baselines call a sentence supported."""
 WAYS = ("check", "words", "vectors")
-_BAR, _LEFT, _ROW = 300.0, 190.0, 24.0
 
 
 def main() -> None:
@@ -36,7 +34,6 @@ def main() -> None:
     parser.add_argument("answers", type=Path)
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--to", dest="last", type=int, default=None)
-    parser.add_argument("--svg", type=Path, help="draw the figures")
     options = parser.parse_args()
     cases = [json.loads(line) for line in options.answers.read_text("utf-8").splitlines()]
     cases = cases[options.first : options.last]
@@ -47,9 +44,6 @@ def main() -> None:
         said = [verdict for case in cases for verdict in _JUDGES[way](case)]
         table[way] = {label: _measure(labels, said, label) for label in LABELS}
         print(way, *(f"{label}: precision {p:.2f}, recall {r:.2f};" for label, (p, r) in table[way].items()))
-    if options.svg:
-        title = f"Verdicts on {len(labels)} sentences that a stranger wrote"
-        options.svg.write_text(draw(title, table), "utf-8")
 
 
 def by_check(case: dict[str, Any]) -> list[str]:
@@ -107,33 +101,6 @@ def _measure(labels: Sequence[str], said: Sequence[str], label: str) -> tuple[fl
     """Precision and recall of a label."""
     right = sum(one == other == label for one, other in zip(labels, said, strict=True))
     return right / max(said.count(label), 1), right / max(labels.count(label), 1)
-
-
-def draw(title: str, table: dict[str, dict[str, tuple[float, float]]]) -> str:
-    """A bar for each figure and way."""
-    body, y = [text_element(MARGIN, MARGIN, title, "called")], MARGIN + _ROW
-    for place, way in enumerate(WAYS):
-        body.append(
-            f'<rect x="{MARGIN + 130 * place:.0f}" y="{y - 9:.0f}" width="10" height="10" fill="{COLORS[place]}"/>'
-        )
-        body.append(text_element(MARGIN + 130 * place + 16, y, _NAMES[way]))
-    for label in LABELS:
-        for number, measure in enumerate(("precision", "recall")):
-            y += _ROW * (0.8 if number else 1.4)
-            body.append(text_element(MARGIN, y + 18, f"{label}: {measure}"))
-            for place, way in enumerate(WAYS):
-                value = table[way][label][number]
-                top = y + 11 * place
-                body.append(
-                    f'<rect x="{MARGIN + _LEFT:.0f}" y="{top:.0f}" width="{_BAR * value:.1f}" height="9" '
-                    f'fill="{COLORS[place]}"/>'
-                )
-                body.append(text_element(MARGIN + _LEFT + _BAR * value + 6, top + 9, f"{value:.2f}", "faint"))
-            y += 11 * len(WAYS)
-    return svg_document("bars", title, 2 * MARGIN + _LEFT + _BAR + 40, y + MARGIN, body)
-
-
-_NAMES = {"check": "remanence.check", "words": "shared words", "vectors": "near vectors"}
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
     python benchmarks/lifetimes.py ../shared/chats/c.jsonl
     python benchmarks/lifetimes.py --statebench statebench-2.0.0/data/releases/v1.0/test.jsonl
-    python benchmarks/lifetimes.py --figure docs/figures/lifetimes.svg
 
 After each session but the last, some of the facts told so far are asked for, each by its own sentence, at the time of a
 later session that is drawn at random, of which the space knows nothing yet. Right is whether the fact had not ended by
@@ -29,25 +28,12 @@ from typing import Any, NamedTuple
 
 import figures
 import remanence
-from remanence.models.embedders import sentence_embedder
-from remanence.models.lifetimes import matters_of, pace_of_spaces, pace_of_topic, survival
-from remanence.schema.notebook_pictures import svg_document, text_element
-from remanence.upkeep.steps.decay_picture import COLORS, MARGIN
 
 _ASKED = 2
 """How many facts are asked for after each session."""
 _SHOWN_HALF_LIVES = (180, 365)
 """Fixed half-lives in days: the one with the best Brier score on chats b, of those in `_HALF_LIVES`, and a year."""
 _HALF_LIVES = (30, 60, 90, 120, 180, 270, 365, 545, 730, 1_460)
-_EXAMPLES = (
-    "my mood is awful today, everything annoys me",
-    "I have a dentist appointment on Thursday",
-    "I'm eating low carb at the moment",
-    "my phone number is 555 0148",
-    "I work as a nurse at the county hospital",
-    "my birthday is on 12 March",
-)
-"""What the figure draws a curve of."""
 
 
 class Asked(NamedTuple):
@@ -61,16 +47,13 @@ class Asked(NamedTuple):
 
 
 def main() -> None:
-    """Print the figures for each file, or draw the curves."""
+    """Print the figures for each file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--half-lives", action="store_true", help="compare half-lives")
-    parser.add_argument("--figure", type=Path, help="draw the curves of some sentences into this file")
     parser.add_argument("--statebench", type=Path, help="a split of StateBench, such as test.jsonl")
     parser.add_argument("--record", action="store_true", help="write the figures to figures.json")
     options = parser.parse_args()
-    if options.figure:
-        options.figure.write_text(figure(), encoding="utf-8")
     if options.statebench:
         freshness(options.statebench)
     every: list[Asked] = []
@@ -201,30 +184,6 @@ def area(asked: Sequence[Asked], values: Sequence[float]) -> float:
     ended = [value for each, value in zip(asked, values, strict=True) if not each.held]
     above = sum((one > other) + (one == other) / 2 for one in held for other in ended)
     return above / (len(held) * len(ended)) if held and ended else math.nan
-
-
-def figure() -> str:
-    """How likely some sentences still hold, by their age, as SVG."""
-    left, top, width, height, years = 56.0, 52.0, 640.0, 260.0, 3.0
-    bottom, pace = top + height, pace_of_topic(pace_of_spaces())
-    body = [text_element(MARGIN, MARGIN, "How likely it still holds, by when it was told", "called")]
-    for months in range(0, round(12 * years) + 1, 6):
-        x = left + months / 12 / years * width
-        body.append(f'<path class="rule" d="M{x:.1f} {top:.0f}V{bottom:.0f}"/>')
-        body.append(text_element(x, bottom + 18, f"{months} months", "middle faint"))
-    body += [text_element(MARGIN - 6, top + 4 + (1 - part) * height, f"{part:g}", "faint") for part in (0, 0.5, 1)]
-    for row, matter in enumerate(matters_of(sentence_embedder().embed(_EXAMPLES))):
-        points = (
-            (left + step / 120 * width, top + (1 - survival(matter, step / 120 * years * 365, pace)) * height)
-            for step in range(121)
-        )
-        path, y = "L".join(f"{x:.1f} {y:.1f}" for x, y in points), bottom + 46 + 20 * row
-        body.append(f'<path class="curve" stroke="{COLORS[row]}" d="M{path}"/>')
-        body.append(f'<path class="curve" stroke="{COLORS[row]}" d="M{left:.0f} {y - 4:.1f}h24"/>')
-        body.append(text_element(left + 32, y, f"{_EXAMPLES[row]} ({matter.topic})"))
-    return svg_document(
-        "decay", "How likely it still holds", left + width + 48, bottom + 52 + 20 * len(_EXAMPLES), body
-    )
 
 
 if __name__ == "__main__":

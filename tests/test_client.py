@@ -63,6 +63,8 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
     assert str(remote.graph.path("Alice", "Bob")) == str(space.graph.path("Alice", "Bob"))
     assert remote.graph.entity_map() == space.graph.entity_map()
     assert remote.graph.query("Alice") == space.graph.query("Alice")
+    assert remote.graph.show("Alice").page() == space.graph.show("Alice").page()
+    assert remote.graph.show_timeline() == space.graph.show_timeline()
     assert remote.graph.timeline("Alice") == space.graph.timeline("Alice")
     assert remote.graph.when("Alice", "knows") == [ended]
     assert list(remote.audit.changes()) == list(space.audit.changes())
@@ -228,7 +230,7 @@ def test_it_is_a_space_without_an_engine(space: Space, remote: Space) -> None:
     assert not isinstance(remote, View)
     assert not [part for part in (remote, remote.graph, remote.jobs, remote.upkeep) if hasattr(part, "_engine")]
     with pytest.raises(InvalidInput, match="over a connection"):
-        remote.upkeep.show_decay()
+        remote.upkeep.missed_recalls()
 
 
 def test_the_briefing_and_what_was_spent(space: Space, remote: Space) -> None:
@@ -241,7 +243,7 @@ def test_the_briefing_and_what_was_spent(space: Space, remote: Space) -> None:
 
 def test_every_method_is_there(remote: Space) -> None:
     """What is not done over a connection is a known list."""
-    not_remote = {"show_decay", "missed_recalls", "import_vault", "start"}
+    not_remote = {"missed_recalls", "import_vault", "start"}
     inherited = {
         "for_prompt",
         "recent",
@@ -251,7 +253,6 @@ def test_every_method_is_there(remote: Space) -> None:
         "to_igraph",
         "to_networkx",
         "show_timeline",
-        "save_timeline",
         "with_settings",
     }
     for part in (remote, remote.graph, remote.entities, remote.audit, remote.admin, remote.jobs, remote.upkeep):

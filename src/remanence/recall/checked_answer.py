@@ -27,7 +27,6 @@ from remanence.text.text import pluralize, split_sentences, tokens
 
 if TYPE_CHECKING:
     from remanence.ports import ReaderLine, Vector
-    from remanence.schema.notebook_pictures import NotebookPicture
 
 Verdict = Literal["supported", "contradicted", "unsupported", "no claim"]
 MAX_SENTENCES = 200
@@ -99,16 +98,6 @@ class CheckedAnswer:
     def problems(self) -> tuple[CheckedSentence, ...]:
         """The sentences that are contradicted or unsupported."""
         return tuple(each for each in self.sentences if each.verdict in ("contradicted", "unsupported"))
-
-    def show(self) -> NotebookPicture:
-        """A picture for a notebook: a bar for each sentence, in the color of its verdict.
-
-        Returns:
-            The picture; a notebook draws it.
-        """
-        from remanence.recall.show import checked_picture
-
-        return checked_picture(self)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.sentences))

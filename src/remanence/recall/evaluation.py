@@ -21,14 +21,13 @@ from remanence.index.engine import inputs
 from remanence.ports import Progress
 from remanence.recall.answer import Recall, prompt_line
 from remanence.schema import Memory
-from remanence.schema.display import Markup, data_frame, html_bar, html_table
+from remanence.schema.display import HtmlTable, Markup, data_frame, html_bar, html_table
 from remanence.text.framing import estimate_tokens
 from remanence.text.text import normalize_text, pluralize, truncate
 
 if TYPE_CHECKING:
     import pandas
 
-    from remanence.schema.notebook_pictures import NotebookPicture
 
 RecallFunction = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""
@@ -174,11 +173,10 @@ class Evaluation(Sequence[SettingResult]):
         columns = self._columns()
         return data_frame([dict(zip(columns, row, strict=True)) for row in self._rows()], columns)
 
-    def show(self) -> NotebookPicture:
-        """A picture for a notebook: a row for each setting, a bar for each measure, and its 95% interval."""
-        from remanence.recall.show import settings_picture
-
-        return settings_picture(self._title(), self.results)
+    def show(self) -> HtmlTable:
+        """A table for a notebook: a row for each setting, a bar for each measure, and its 95% interval."""
+        rows = [[result.name, *(_bar_with_interval(*score) for score in result.scores.values())] for result in self]
+        return HtmlTable(self._title(), html_table(self._title(), ("setting", *self.results[0].scores), rows))
 
     def __str__(self) -> str:
         numbers = self._rows(_percent)
@@ -348,6 +346,10 @@ def _result(question: ExpectedAnswer, recall: Recall, ms: float) -> QuestionResu
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
+
+
+def _bar_with_interval(mean: float, low: float, high: float) -> Markup:
+    return html_bar(mean, f"{_percent(mean)} ({_percent(low)} to {_percent(high)})")
 
 
 def _misses_html(result: SettingResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,20 @@ _LEFT = 'style="text-align: left"'
 """Notebooks align the cells of a table to the right, which suits numbers and not texts."""
 _MAX_ROWS, _MAX_CELL_LENGTH = 500, 2_000
 """Rows of a table in a notebook, and characters of a cell."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HtmlTable:
+    """A table that a notebook shows."""
+
+    title: str
+    html: str
+
+    def __repr__(self) -> str:
+        return f"<{self.title}. A notebook shows it>"
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 class Markup(str):
@@ -47,11 +62,11 @@ def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>" + (f"<ul>{below}</ul>" if below else "")
 
 
-def html_bar(share: float, text: str) -> Markup:
-    """A cell with a bar whose length shows a number from 0 to 1."""
-    width = 100 * min(1.0, max(0.0, share))
-    style = "display: inline-block; height: 0.7em; margin-right: 0.5em; background: #2f6fde"
-    box = f'<span style="display: inline-block; width: 6em"><span style="{style}; width: {width:.1f}%"></span></span>'
+def html_bar(share: float, text: str, start: float = 0.0) -> Markup:
+    """A cell with a bar whose length shows a number from 0 to 1, and which may begin further to the right."""
+    left, width = (100 * min(1.0, max(0.0, part)) for part in (start, share))
+    style = f"display: inline-block; height: 0.7em; background: #2f6fde; margin-left: {left:.1f}%; width: {width:.1f}%"
+    box = f'<span style="display: inline-block; width: 8em"><span style="{style}"></span></span> '
     return Markup(f"{box}{escape(text)}")
 
 

@@ -95,7 +95,7 @@ class RemoteEntities(RemoteEntitiesView):
         return self._ask(entity_operations.undo_revision, position=position, **options)
 
 
-_PICTURES = ("show", "save", "to_igraph", "to_networkx", "show_timeline", "save_timeline")
+_PICTURES = ("show", "save", "to_igraph", "to_networkx", "show_timeline")
 
 
 @like(GraphView, *_PICTURES)
@@ -121,8 +121,9 @@ class RemoteGraphView(RemoteFacet):
     def _relations_of(self, node: Any) -> list[Relation]:
         return list(self._ask(graph_operations.list_relations, node=node, limit=10_000).items)
 
-    def _all_relations(self) -> list[Relation]:
-        return self._relations_of(None)
+    def _last_relations(self, limit: int) -> tuple[list[Relation], int]:
+        page = self._ask(graph_operations.list_relations, limit=limit)
+        return list(page.items), page.total
 
 
 @like(Graph)

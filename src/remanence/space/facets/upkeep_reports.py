@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from remanence.errors import InvalidInput
@@ -14,15 +13,12 @@ from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.index import Index
 from remanence.index.numbers import Position
-from remanence.schema import Memory
-from remanence.schema.notebook_pictures import NotebookPicture, svg_picture
 from remanence.space.facets.facet import Facet
 from remanence.text.temporal import parse_moment
-from remanence.text.text import pluralize
 from remanence.upkeep import runs
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps import decay, decay_picture, garbage_collection
+from remanence.upkeep.steps import decay, garbage_collection
 from remanence.upkeep.steps.asking import ReviewList, find_uncertain
 from remanence.upkeep.steps.decay import DecayReport, ScoredMemories, score_memories
 from remanence.upkeep.steps.garbage_collection import MissedRecallReport
@@ -73,48 +69,6 @@ class UpkeepReports(Facet):
         most = None if limit is None else inputs.check_positive_int(limit, "limit")
         with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
             return decay.find_at_risk(index, self._engine.now(), self.settings, report_progress, most)
-
-    def show_decay(
-        self, ids: str | Memory | Iterable[str | Memory] | None = None, *, days: float = 90
-    ) -> NotebookPicture:
-        """A picture for a notebook: how the scores of memories fell and will fall if they are not used.
-
-        It shows the thresholds of `gc` and `promote`, and the zone in which memories are at risk. To compare settings,
-        draw those of `with_settings(...)`. `.save("decay.svg")` writes a file, or "decay.html".
-
-        Args:
-            ids: The memories. Left out: one curve for each kind, as if it was added now.
-            days: How far to look ahead, and back.
-
-        Returns:
-            The picture.
-
-        Raises:
-            NotFound: A memory does not exist, or is forgotten.
-            InvalidInput: `days` is not a number above 0.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     space.upkeep.with_settings(half_life_days=7).show_decay(days=30).title
-            'Decay of memories'
-        """
-        if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= 36_500:
-            raise InvalidInput(f"days={days!r} is not a number of days above 0, at most 36,500.")
-        now, settings = self._engine.now(), self.settings
-        if ids is None:
-            title, curves = "Decay of memories", decay_picture.curves_of_kinds(now, days, settings)
-        else:
-            with self._engine.open_index(self._space) as index:
-                checked, position = inputs.check_one_or_more_ids(ids), index.catalog.position
-                memories = index.memories([index.require_visible(id_, position) for id_ in checked])
-                curves = [
-                    decay_picture.curve(memory.text, memory, index.usage.get(memory.id), now, days, settings)
-                    for memory in memories
-                ]
-            title = f"Decay of {pluralize(len(curves), 'memory', 'memories')}"
-        draw = partial(decay_picture.decay_svg, title, curves, now, days, settings)
-        return svg_picture(title, 460 + 20 * len(curves), draw)
 
     def clusters(
         self,
@@ -210,7 +164,6 @@ class UpkeepReports(Facet):
         return runs.list_runs(self._engine, self._space)
 
     adecay = in_thread(decay)
-    ashow_decay = in_thread(show_decay)
     aclusters = in_thread(clusters)
     areview = in_thread(review)
     amissed_recalls = in_thread(missed_recalls)
