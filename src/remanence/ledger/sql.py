@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
+from remanence.hooks import step
 from remanence.ledger import chain, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
 from remanence.schema import OPEN_END, Entry
@@ -69,6 +70,7 @@ class SqlLedger(ABC):
 
     # Writing
 
+    @step("write ledger")
     @contextmanager
     def transaction(self) -> Iterator[SqlTransaction]:
         with self._write_lock:
