@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pagerank import pagerank
+from recall_evaluation import RemanenceSystem, SystemFactory
 from remanence.index import SIGNALS, words
 from remanence.index.graph import entity_graph, graph_walk
 from remanence.recall import fusion, recall
 from remanence.recall.context import FusedRanking
 from remanence.schema import Ranking
 from remanence.testing.datasets import Conversation, EvalQuestion
-from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60

@@ -22,8 +22,8 @@ from unittest.mock import patch
 
 import numpy as np
 
+from recall_evaluation import RemanenceSystem, score_ranking
 from remanence.testing.datasets import EvalQuestion, find_datasets, read_dataset
-from remanence.testing.recall_evaluation import RemanenceSystem, score_ranking
 from unseen import open_world, read_worlds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

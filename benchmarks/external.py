@@ -29,9 +29,9 @@ import numpy as np
 
 import figures
 from quality import APART, DATA
+from recall_evaluation import RemanenceSystem, SystemFactory
 from remanence.models import embedders, readers
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion, find_datasets, read_dataset
-from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory
 from remanence.text.framing import estimate_tokens
 from statebench import read_conversations
 from systems import MEMORIES, OnceEmbedder, peers

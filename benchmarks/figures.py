@@ -156,22 +156,6 @@ TOLD = {
     "projects a": "projects, on which the reader was trained (`training/projects/a.jsonl`)",
 }
 """What profiles are made of, and how pages call it."""
-GUESSES = {
-    "hit.holds": "`hit.holds`",
-    "by age and topic, no reader": "by age and topic, without the reader",
-    "a half-life of 180 days": "a half-life of 180 days, the best one on b",
-    "a half-life of 365 days": "a half-life of 365 days",
-    "always true": "always true",
-    "the share that held": "the share that held, known afterwards",
-}
-"""How likely it is said to hold still."""
-PROBABILITIES = {
-    "from 0.0": "below 0.3",
-    "from 0.3": "0.3 to 0.5",
-    "from 0.5": "0.5 to 0.7",
-    "from 0.7": "0.7 to 0.9",
-    "from 0.9": "0.9 and above",
-}
 AGENTS = {
     "without": "without procedures",
     "same words": "asked in the same words",
@@ -269,24 +253,6 @@ TABLES: dict[str, Table | Text] = {
             Column("lines that tell nothing, %", "profile", ("empty",), 0),
             Column("lines of a profile", "profile", ("lines",)),
         ],
-    ),
-    "lifetimes": Table(
-        "Brier score / area under the curve",
-        "lifetimes",
-        GUESSES,
-        [
-            Column("chats b, developed on", "b", ("Brier", "AUC")),
-            Column("chats c", "c", ("Brier", "AUC")),
-            Column("chats d", "d", ("Brier", "AUC")),
-        ],
-        decimals=2,
-    ),
-    "reliability": Table(
-        "`hit.holds`, on c and d together",
-        "lifetimes",
-        PROBABILITIES,
-        [Column("questions", "c and d", ("questions",)), Column("held, %", "c and d", ("held",))],
-        decimals=0,
     ),
     "procedures": Table(
         "tool calls in a run (mean of four tasks)",

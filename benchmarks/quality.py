@@ -27,11 +27,11 @@ from typing import Any
 
 import figures
 from ablations import SEEDS, VARIANTS, WALKS, ablations
+from recall_evaluation import RemanenceSystem, SystemFactory, evaluate, report_as_markdown
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.index import SIGNALS
 from remanence.models import embedders, readers
 from remanence.testing.datasets import Conversation, Dataset, find_datasets, read_dataset, read_jsonl
-from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory, evaluate, report_as_markdown
 from systems import OnceEmbedder, baselines, peers
 from then import then_and_now
 
@@ -194,7 +194,7 @@ def with_triples(dataset: Dataset, questions: Path) -> Dataset:
 def _whence(names: Iterable[str]) -> str:
     """Where sets are to be had, and what has to become of them."""
     homes = ", ".join(f"{name} from {SOURCES[name]}" for name in names)
-    return f"On GitHub: {homes}. The format to bring them into is said in remanence.testing.recall_evaluation."
+    return f"On GitHub: {homes}. The format to bring them into is said in remanence.testing.datasets."
 
 
 def _options() -> argparse.Namespace:

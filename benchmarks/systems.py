@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_evaluation import RANKING_DEPTH, SystemFactory
 from remanence.schema import UTC
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
-from remanence.testing.recall_evaluation import RANKING_DEPTH, SystemFactory
 from remanence.text.text import tokens
 
 # They would call home otherwise.

@@ -31,9 +31,9 @@ import numpy as np
 
 import figures
 import remanence
+from recall_evaluation import SystemFactory
 from remanence.models import embedders, readers
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
-from remanence.testing.recall_evaluation import SystemFactory
 from systems import baselines, peers
 
 WORLDS = Path(__file__).resolve().parent / "worlds"

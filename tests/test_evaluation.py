@@ -12,15 +12,10 @@ import pytest
 
 from remanence.cli import main
 from remanence.errors import InvalidInput
+from remanence.recall.evaluation import mean_scores, recall_at, reciprocal_rank
 from remanence.testing import HashingEmbedder
-from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion, find_datasets, read_dataset
-from remanence.testing.recall_evaluation import (
-    RemanenceSystem,
-    evaluate,
-    mean_scores,
-    report_as_markdown,
-    score_ranking,
-)
+from remanence.testing.comparison import evaluate_dataset
+from remanence.testing.datasets import CorpusItem, Dataset, EvalQuestion, find_datasets, read_dataset
 
 SAID = (
     ("1", "a1", "Alice", "I moved to Porto.", "2026-05-01T10:00:00"),
@@ -84,14 +79,6 @@ class TestSets:
         asked = [asked.id for world in dataset_in(written()).conversations for asked in world.questions]
 
         assert asked == ["q1", "q3", "q2"]
-
-    def test_a_category_can_stand_apart(self, written: Written) -> None:
-        """It is asked although it has no answer, and stays out of the figures for all."""
-        report = evaluate(dataset_in(written(), separate_categories=["trick"]), {"it": RemanenceSystem})
-
-        scores = report["systems"]["it"]["scores"]
-        assert scores["all"]["n"] == 3
-        assert scores["trick"]["n"] == 1
 
     def test_a_limit_is_spread_evenly(self, written: Written) -> None:
         """Not the first few, which may all be of one kind."""
@@ -184,25 +171,13 @@ class TestSets:
 
 
 class TestMeasures:
-    def test_all_the_evidence_early_is_a_perfect_list(self) -> None:
-        """Nothing can be better than the two answers in the first two places."""
-        assert set(score_ranking(["a", "b", "c"], ["b", "a"]).values()) == {1.0, 0.5}
-        assert score_ranking(["a", "b", "c"], ["b", "a"])["R@1"] == 0.5
-
     def test_each_measure_by_hand(self) -> None:
         """One of two answers in third place, the other in seventh."""
-        got = score_ranking([*"xxaxxxb"], ["a", "b"])
+        ranks = (3, 7)
 
-        assert got["R@1"] == 0.0
-        assert got["R@5"] == 0.5
-        assert got["R@10"] == 1.0
-        assert (got["all@5"], got["all@10"]) == (0.0, 1.0)
-        assert got["MRR"] == pytest.approx(1 / 3)
-        assert got["NDCG@10"] == pytest.approx((1 / 2 + 1 / 3) / (1 + 1 / 1.5849625))
-
-    def test_an_empty_list_is_worth_nothing(self) -> None:
-        """And divides nothing by zero."""
-        assert set(score_ranking([], ["a"]).values()) == {0.0}
+        assert [recall_at(depth, ranks) for depth in (1, 5, 10)] == [0.0, 0.5, 1.0]
+        assert reciprocal_rank(ranks) == pytest.approx(1 / 3)
+        assert (recall_at(10, (None,)), reciprocal_rank((None,))) == (0.0, 0.0)
 
     def test_the_interval_holds_the_mean_and_stays_the_same(self) -> None:
         """The same scores give the same interval, and more of them a narrower one."""
@@ -215,108 +190,48 @@ class TestMeasures:
         assert mean_scores(few) == mean_scores(few)
 
 
-class TestEvaluate:
+class TestDatasets:
     def test_recall_finds_what_was_said(self, written: Written) -> None:
-        """Turn and session, in both conversations."""
-        report = evaluate(dataset_in(written()), {"it": lambda w: RemanenceSystem(w, embedder=HashingEmbedder())})
+        """In both conversations, each from its own."""
+        done: list[tuple[int, int]] = []
+        groups = evaluate_dataset(
+            dataset_in(written()), {}, embedder=HashingEmbedder(), progress=lambda *at: done.append(at)
+        )
 
-        everything = report["systems"]["it"]["scores"]["all"]
-        assert everything["R@1"][0] == 1.0
-        assert everything["session R@1"][0] == 1.0
+        assert groups["all"].scores["R@1"][0] == 1.0
+        assert {name: len(group.questions) for name, group in groups.items()} == {"all": 3, "pets": 2, "places": 1}
+        assert done[-1] == (3, 3)
+
+    def test_a_category_can_stand_apart(self, written: Written) -> None:
+        """It is asked although it has no answer, and stays out of the figures for all."""
+        groups = evaluate_dataset(dataset_in(written(), separate_categories=["trick"]), {})
+
+        assert (len(groups["all"].questions), len(groups["trick"].questions)) == (3, 1)
 
     def test_speakers_need_no_conversation(self, written: Written) -> None:
         """Who spoke may be known where nothing else is."""
         said = [{name: line[name] for name in ("id", "speaker", "text")} for line in CORPUS]
         asked = [{"question": "Where did Alice move?", "evidence": ["1"]}]
 
-        report = evaluate(dataset_in(written(said, asked)), {"it": RemanenceSystem})
-
-        assert report["systems"]["it"]["scores"]["all"]["R@1"][0] == 1.0
+        assert evaluate_dataset(dataset_in(written(said, asked)), {})["all"].scores["R@1"][0] == 1.0
 
     def test_a_category_called_all_does_not_stand_for_all(self, written: Written) -> None:
         """The figures for all are of all questions."""
         questions = [{**QUESTIONS[0], "category": "all"}, QUESTIONS[1]]
 
-        report = evaluate(dataset_in(written(questions=questions)), {"it": RemanenceSystem})
+        assert len(evaluate_dataset(dataset_in(written(questions=questions)), {})["all"].questions) == 2
 
-        assert report["systems"]["it"]["scores"]["all"]["n"] == 2
-
-    def test_passages_have_no_sessions(self) -> None:
-        """Where each line is a session of its own, the session level would only repeat the other."""
-        passages = [CorpusItem("1", "Porto has six bridges.", session="s"), CorpusItem("2", "Plums.", session="t")]
-        report = evaluate(Dataset.from_corpus("it", passages, [EvalQuestion("plums", ("2",))]), {"it": RemanenceSystem})
-
-        assert "session R@5" not in report["systems"]["it"]["scores"]["all"]
-
-    def test_a_single_session_is_none(self) -> None:
-        """It is found with whatever is found."""
-        passages = [CorpusItem("1", "Porto has six bridges."), CorpusItem("2", "Plums.")]
-        report = evaluate(Dataset.from_corpus("it", passages, [EvalQuestion("plums", ("2",))]), {"it": RemanenceSystem})
-
-        assert "session R@5" not in report["systems"]["it"]["scores"]["all"]
-
-    def test_systems_are_asked_in_the_same_worlds(self) -> None:
-        """One that knows the answer beside one that never does; a session is found by its best line."""
-
-        class Fixed:
-            def __init__(self, found: list[str]) -> None:
-                self.found = found
-                self.asked_at: list[str | None] = []
-
-            def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
-                self.asked_at.append(now)
-                return self.found
-
-            def close(self) -> None:
-                self.found = []
-
-        lines = [
-            CorpusItem("1", "…", session="s", time="2026-01-01"),
-            CorpusItem("2", "…", session="s", time="2026-01-02"),
-            CorpusItem("3", "…", session="t"),
+    def test_a_question_is_asked_at_its_time_or_that_of_the_last_item(self) -> None:
+        """Last year is another one then."""
+        items = [
+            CorpusItem("1", "The bridge was closed in 2024.", time="2024-05-01"),
+            CorpusItem("2", "The bridge was closed in 2025.", time="2026-05-01"),
         ]
-        now, then = (
-            EvalQuestion("?", ("2",), evidence_sessions=("s",)),
-            EvalQuestion("?", ("2",), evidence_sessions=("s",), time="2026-02-01"),
-        )
-        data = Dataset.from_corpus("it", lines, [now, then])
-        right, wrong = Fixed(["3", "2", "2"]), Fixed(["1"])
+        asked = "What was closed last year?"
+        questions = [EvalQuestion(asked, ("2",)), EvalQuestion(asked, ("1",), time="2025-05-01")]
+        found = evaluate_dataset(Dataset.from_corpus("it", items, questions), {"signals": ["times"]})["all"]
 
-        done: list[tuple[int, int]] = []
-        report = evaluate(
-            data, {"right": lambda w: right, "wrong": lambda w: wrong}, progress=lambda *at: done.append(at)
-        )
-
-        scores = {name: one["scores"]["all"] for name, one in report["systems"].items()}
-        assert (scores["right"]["MRR"][0], scores["wrong"]["MRR"][0]) == (0.5, 0.0)
-        assert scores["right"]["R@5"][0] == 1.0
-        assert (scores["right"]["session MRR"][0], scores["wrong"]["session MRR"][0]) == (0.5, 1.0)
-        assert right.asked_at == ["2026-01-02", "2026-02-01"]
-        assert done[-1] == (4, 4)
-        assert right.found == []
-
-    def test_lines_are_put_in_as_a_user_would(self) -> None:
-        """Turns with who said them, where and when; texts with their source and when they were learned."""
-        at = "2026-05-01T10:00:00"
-        said = RemanenceSystem(Conversation([CorpusItem("1", "I moved.", session="s", speaker="Ann", time=at)], ()))
-        read = RemanenceSystem(Conversation([CorpusItem("1", "Porto has six bridges.", session="Porto", time=at)], ()))
-
-        [turn], [text] = ([*each.space.memories()] for each in (said, read))
-
-        assert (turn.turn.speaker, turn.turn.conversation, turn.turn.at.day) == ("Ann", "s", 1)
-        assert (text.turn, text.source, text.recorded_at.isoformat()) == (None, "Porto", f"{at}+00:00")
-        said.close()
-        read.close()
-
-    def test_given_triples_take_the_place_of_found_ones(self) -> None:
-        """Gold relations can be handed in with a passage."""
-        line = CorpusItem("1", "Ann met him.", triples=(("Ann", "married_to", "Bob"),))
-        remembering = RemanenceSystem(Conversation([line], ()))
-
-        [memory] = remembering.space.memories()
-
-        assert [str(claim) for claim in memory.triples] == ["Ann —married_to→ Bob"]
-        remembering.close()
+        assert [each.ranks for each in found.questions] == [(1,), (1,)]
 
 
 class TestTheCommand:
@@ -325,17 +240,16 @@ class TestTheCommand:
         assert main(["eval", str(written()), "--signals", "words,graph"]) == 0
 
         printed = capsys.readouterr().out
-        assert "### chat (3 questions)" in printed
-        assert "| remanence | 100.0 ±0.0 |" in printed
-        assert "| pets | 2 | remanence | 100.0 ±0.0 |" in printed
+        assert printed.splitlines()[0] == "chat"
+        assert "all (3 questions)  R@1 100.0 ±0.0  R@5 100.0 ±0.0" in printed
+        assert "pets (2 questions)  R@1 100.0 ±0.0" in printed
 
     def test_it_prints_json(self, written: Written, capsys: pytest.CaptureFixture[str]) -> None:
         """With the interval of each mean."""
         assert main(["eval", str(written()), "--json", "--limit", "1", "--weights", "words=1,vectors=0"]) == 0
 
         [report] = json.loads(capsys.readouterr().out)
-        assert report["questions"] == 1
-        assert report["systems"]["remanence"]["scores"]["all"]["R@1"] == [1.0, 1.0, 1.0]
+        assert report["scores"]["all"] == {"n": 1} | {name: [1.0] * 3 for name in ("R@1", "R@5", "R@10", "MRR")}
 
     def test_a_bad_setting_is_named(self, written: Written, capsys: pytest.CaptureFixture[str]) -> None:
         """Before anything is measured with another."""
@@ -349,19 +263,3 @@ class TestTheCommand:
         """No figures rather than figures of nothing."""
         assert main(["eval", str(written(questions=QUESTIONS[4:]))]) == 1
         assert "nothing to measure" in capsys.readouterr().err
-
-
-def test_markdown_is_in_points_with_half_the_interval() -> None:
-    """What is shown is what was measured."""
-    scores = {"n": 4, "R@5": [0.5, 0.25, 0.75]}
-    report = {
-        "set": "it",
-        "questions": 4,
-        "systems": {"us": {"scores": {"all": scores}, "ingest_seconds": 1.26, "query_ms": 2.5}},
-    }
-
-    assert report_as_markdown(report).splitlines()[2:] == [
-        "| system | R@5 | ingest s | query ms |",
-        "| --- | --- | --- | --- |",
-        "| us | 50.0 ±25.0 | 1.3 | 2.5 |",
-    ]

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 
 import remanence
-from remanence import FileStore, InvalidInput, MemoryFiles, NotFound, RemanenceError
+from remanence import InvalidInput, MemoryFiles, NotFound, RemanenceError
 from remanence.testing import FakeClock
 
 NOTES = "/memories/notes.md"
+
+
+def run(files: MemoryFiles, command: str, **arguments: Any) -> str:
+    return files.run({"command": command, **arguments})
 
 
 @pytest.fixture
@@ -22,14 +26,17 @@ def files(space: remanence.Space) -> MemoryFiles:
 
 def test_a_file_is_created_viewed_and_edited(files: MemoryFiles) -> None:
     """The results are those that a model of Anthropic knows."""
-    assert files.create(NOTES, "one\ntwo\n") == f"File created successfully at: {NOTES}"
-    assert files.view(NOTES) == f"Here's the content of {NOTES} with line numbers:\n     1\tone\n     2\ttwo\n     3\t"
-    assert files.view(NOTES, [2, 2]).endswith("\n     2\ttwo")
-    edited = files.str_replace(NOTES, "two", "2")
+    assert run(files, "create", path=NOTES, file_text="one\ntwo\n") == f"File created successfully at: {NOTES}"
+    assert (
+        run(files, "view", path=NOTES)
+        == f"Here's the content of {NOTES} with line numbers:\n     1\tone\n     2\ttwo\n     3\t"
+    )
+    assert run(files, "view", path=NOTES, view_range=[2, 2]).endswith("\n     2\ttwo")
+    edited = run(files, "str_replace", path=NOTES, old_str="two", new_str="2")
     assert edited.startswith("The memory file has been edited. Here is the snippet showing the change")
     assert edited.endswith("     1\tone\n     2\t2\n     3\t")
-    assert files.insert(NOTES, 0, "zero\n") == f"The file {NOTES} has been edited."
-    assert files.store.read(NOTES).content == "zero\none\n2\n"
+    assert run(files, "insert", path=NOTES, insert_line=0, insert_text="zero\n") == f"The file {NOTES} has been edited."
+    assert files.read(NOTES).content == "zero\none\n2\n"
 
 
 def test_a_folder_is_listed_two_levels_deep_without_hidden_files(files: MemoryFiles) -> None:
@@ -41,9 +48,9 @@ def test_a_folder_is_listed_two_levels_deep_without_hidden_files(files: MemoryFi
         "a/deep/er/z.md": "3",
         ".hidden": "9",
     }.items():
-        files.create(f"/memories/{path}", text)
+        files.write(f"/memories/{path}", text)
 
-    assert files.view("/memories").split("\n") == [
+    assert run(files, "view", path="/memories").split("\n") == [
         "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items:",
         "9B\t/memories",
         "4B\t/memories/a/",
@@ -51,7 +58,7 @@ def test_a_folder_is_listed_two_levels_deep_without_hidden_files(files: MemoryFi
         "1B\t/memories/a/x.md",
         "5B\t/memories/b.md",
     ]
-    assert "4B\t/memories/a\n" in files.view("/memories/a/")
+    assert "4B\t/memories/a\n" in run(files, "view", path="/memories/a/")
 
 
 @pytest.mark.parametrize(
@@ -100,15 +107,15 @@ def test_a_folder_is_listed_two_levels_deep_without_hidden_files(files: MemoryFi
 )
 def test_a_command_that_fails_says_what_the_model_needs(files: MemoryFiles, command: Any, message: str) -> None:
     """Nothing is written then."""
-    files.create(NOTES, "tea\n\ntea\n")
-    files.create("/memories/a/b.md", "b")
-    before = files.store.files()
+    files.write(NOTES, "tea\n\ntea\n")
+    files.write("/memories/a/b.md", "b")
+    before = files.files()
 
     with pytest.raises(RemanenceError) as caught:
         files.run(command)
 
     assert str(caught.value).startswith(message)
-    assert files.store.files() == before
+    assert files.files() == before
 
 
 @pytest.mark.parametrize(
@@ -140,21 +147,21 @@ def test_no_path_leads_out_of_the_root(files: MemoryFiles, command: str, path: A
     with pytest.raises(InvalidInput, match=r"^Path|^Missing parameter"):
         files.run({"command": command, **arguments, **texts})
 
-    assert files.store.files() == []
+    assert files.files() == []
 
 
 def test_every_edit_is_a_version(files: MemoryFiles, clock: FakeClock) -> None:
     """A deleted file and a renamed one keep their history; the past still shows what it was."""
-    files.create(NOTES, "1")
+    files.write(NOTES, "1")
     monday = clock.now()
     clock.advance(days=1)
-    files.str_replace(NOTES, "1", "2")
+    run(files, "str_replace", path=NOTES, old_str="1", new_str="2")
     files.rename(NOTES, "/memories/old/notes.md")
-    files.create(NOTES, "another")
+    files.write(NOTES, "another")
     files.delete("/memories/old")
 
     past = files.as_of(monday)
-    assert past.store.read(NOTES).content == "1"
+    assert past.read(NOTES).content == "1"
     assert [(v.kind, v.path, v.content) for v in files.history("/memories/old/notes.md")] == [
         ("written", NOTES, "1"),
         ("written", NOTES, "2"),
@@ -164,7 +171,7 @@ def test_every_edit_is_a_version(files: MemoryFiles, clock: FakeClock) -> None:
     assert [v.content for v in files.history(NOTES)] == ["1", "2", None, "another"]
     assert files.history(NOTES)[2].why == "renamed to /memories/old/notes.md"
     with pytest.raises(InvalidInput, match="cannot be written to"):
-        past.create("/memories/new.md", "x")
+        past.write("/memories/new.md", "x")
     with pytest.raises(NotFound):
         files.history("/memories/never.md")
 
@@ -173,70 +180,76 @@ def test_a_renamed_file_keeps_its_age_and_a_new_one_under_its_name_does_not(
     files: MemoryFiles, clock: FakeClock
 ) -> None:
     """`created_at` is that of the file, not of the path."""
-    files.create(NOTES, "1")
-    created = files.store.read(NOTES).created_at
+    files.write(NOTES, "1")
+    created = files.read(NOTES).created_at
     clock.advance(days=1)
     files.rename(NOTES, "/memories/n.md")
-    files.create(NOTES, "2")
+    files.write(NOTES, "2")
 
-    assert files.store.read("/memories/n.md").created_at == created
-    assert files.store.read(NOTES).created_at > created
+    assert files.read("/memories/n.md").created_at == created
+    assert files.read(NOTES).created_at > created
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\t", "\r\nx\r\n", "no newline", "é\u2028 ü 漢字 🙂\n", "  x  "])
 def test_a_file_is_stored_exactly(files: MemoryFiles, text: str) -> None:
     """Also one without a visible character, and with any line ends."""
-    files.create(NOTES, text)
+    files.write(NOTES, text)
 
-    assert files.store.read(NOTES).content == text
-    assert files.store.read(NOTES).size == len(text.encode())
+    assert files.read(NOTES).content == text
+    assert files.read(NOTES).size == len(text.encode())
 
 
 def test_files_are_not_recalled_among_memories_unless_asked_for(space: remanence.Space) -> None:
-    """By default they are in a child space, which a model's notes are searched in by `store.view`."""
+    """By default they are in a child space, which a model's notes are searched in by `view`."""
     apart, among = MemoryFiles(space), MemoryFiles(space, recallable=True)
-    apart.create(NOTES, "Ana drinks green tea.")
+    apart.write(NOTES, "Ana drinks green tea.")
     assert not space.recall("What does Ana drink?")
-    assert [hit.memory.text for hit in apart.store.view.recall("What does Ana drink?")] == ["Ana drinks green tea."]
+    assert [hit.memory.text for hit in apart.view.recall("What does Ana drink?")] == ["Ana drinks green tea."]
 
     space.add("Ana lives in Porto.", tags="memory-file")
-    among.create(NOTES, "Ana drinks black tea.")
+    among.write(NOTES, "Ana drinks black tea.")
     assert space.recall("What does Ana drink?")[0].memory.text == "Ana drinks black tea."
-    assert [file.path for file in among.store.files()] == [NOTES]
-    assert apart.store.read(NOTES).content == "Ana drinks green tea."
+    assert [file.path for file in among.files()] == [NOTES]
+    assert apart.read(NOTES).content == "Ana drinks green tea."
 
 
 def test_two_roots_are_two_names_of_the_same_files(space: remanence.Space) -> None:
     """A backend that is mounted at /memories sees what the memory tool wrote."""
-    MemoryFiles(space).create(NOTES, "x")
+    MemoryFiles(space).write(NOTES, "x")
 
-    assert [file.path for file in FileStore(space, root="/").files()] == ["/notes.md"]
-    assert FileStore(space, root="/").read("/notes.md").content == "x"
+    assert [file.path for file in MemoryFiles(space, root="/").files()] == ["/notes.md"]
+    assert MemoryFiles(space, root="/").read("/notes.md").content == "x"
 
 
 def test_edits_of_many_threads_are_all_kept(space: remanence.Space) -> None:
     """Reading a file and writing its next version is one step."""
     from concurrent.futures import ThreadPoolExecutor
 
-    MemoryFiles(space).create(NOTES, "")
+    MemoryFiles(space).write(NOTES, "")
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda number: MemoryFiles(space).insert(NOTES, 0, f"line {number}"), range(32)))
+        list(
+            threads.map(
+                lambda number: run(
+                    MemoryFiles(space), "insert", path=NOTES, insert_line=0, insert_text=f"line {number}"
+                ),
+                range(32),
+            )
+        )
 
-    lines = MemoryFiles(space).store.read(NOTES).content.splitlines()
+    lines = MemoryFiles(space).read(NOTES).content.splitlines()
     assert sorted(filter(None, lines)) == sorted(f"line {number}" for number in range(32))
 
 
 def test_files_survive_in_a_folder(reopen: Any) -> None:
     """What is written is there when the space is opened again."""
-    MemoryFiles(reopen()).create(NOTES, "kept")
+    MemoryFiles(reopen()).write(NOTES, "kept")
 
-    assert MemoryFiles(reopen()).store.read(NOTES).content == "kept"
+    assert MemoryFiles(reopen()).read(NOTES).content == "kept"
 
 
-async def test_every_command_has_an_async_twin(files: MemoryFiles) -> None:
+async def test_asyncio(files: MemoryFiles) -> None:
     await files.arun({"command": "create", "path": NOTES, "file_text": "x"})
-    await files.ainsert(NOTES, 1, "y")
-    assert (await files.aview(NOTES)).endswith("     1\tx\n     2\ty\n     3\t")
+    assert (await files.arun({"command": "view", "path": NOTES})).endswith("     1\tx")
 
 
 @pytest.mark.slow
@@ -251,7 +264,7 @@ def test_any_story_reads_as_in_the_implementation_of_anthropic(space: remanence.
         expected, found = _outcome(lambda: theirs.call(command)), _outcome(lambda: ours.run(command))  # noqa: B023
         assert found == expected, (step, command)
         outcomes.add(f"{command['command']} {expected[0]}")
-        stored = {file.path: file.content for file in ours.store.files()}
+        stored = {file.path: file.content for file in ours.files()}
         assert stored == {
             f"/memories/{path.relative_to(tmp_path / 'memories')}": path.read_text()
             for path in (tmp_path / "memories").rglob("*")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
+from model_replies import USER_FACTS
 from remanence.errors import InvalidInput, NotFound
 from remanence.service.endpoints import edit_operations
 from remanence.testing import FakeClock, HashingEmbedder
@@ -102,7 +103,6 @@ def test_a_preview_says_what_would_change_and_changes_nothing(space: remanence.S
 
     added = effects(ask.preview_add, text="Ana lives in Lisbon.", valid_from="2026-01-01")
     assert "It states: Ana lives in Lisbon." in added
-    assert "Known until now: Ana lives in Porto" in added
     corrected = effects(ask.preview_revise, ids=[memory.id], text="Ana lives in Braga.", importance=0.9)
     assert "The text becomes “Ana lives in Braga.”" in corrected
     assert "Importance: 0.5 becomes 0.9." in corrected
@@ -110,3 +110,15 @@ def test_a_preview_says_what_would_change_and_changes_nothing(space: remanence.S
     assert "cannot be undone" in effects(ask.preview_remove, ids=[memory.id], erase=True)
     assert space.get(memory) == memory
     assert space.count() == 1
+
+
+def test_the_preview_of_erasing_counts_what_goes_with_it() -> None:
+    """Facts that were found in that memory alone, and recorded recalls that returned it."""
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=USER_FACTS) as space:
+        space.remember([{"role": "user", "content": "Clara knows that I live in Porto."}])
+        told = next(memory for memory in space.memories() if "Clara" in memory.text)
+        space.audit.record(space.recall("What does Clara know?"))
+        effects = edit_operations.preview_remove(space, [told.id], erase=True).effects
+        done = space.erase(told.id)
+    assert f"{len(done.derived_memories)} fact found in it alone would go with it." in effects
+    assert "1 record of what agents were told would go with it." in effects

@@ -16,13 +16,12 @@ from remanence import InvalidInput, Space
 from remanence.errors import AccessDenied, LedgerUnavailable
 from remanence.ports import ListReading
 from remanence.recall.answer import Recall
-from remanence.recall.question import parse_question
 from remanence.recall.union import join_recalls
-from remanence.remember import proposals
-from remanence.schema import EPOCH, Evidence, Hit, Memory, SignalScale
+from remanence.schema import Evidence, Hit, Memory, SignalScale
 from remanence.service.client.remote_space import RemoteSpace
 from remanence.service.hosting.tokens import TokenStore
 from remanence.service.operations import OPERATIONS
+from remanence.space.facets.proposal_facet import Proposal, Proposals
 from remanence.testing import FakeClock, HashingEmbedder
 from remote import connected
 
@@ -102,7 +101,8 @@ def test_what_two_spaces_tell_is_one_hit(ana: Space, team: Space) -> None:
 
     found = union.recall("When is the release?", limit=20)
     [hit] = [hit for hit in found if "release" in hit.memory.text]
-    assert "also in default/team" in hit.reason
+    [other] = {ana.name, team.name} - {hit.space}
+    assert f"also in {other}" in hit.reason
     assert texts(union.recall("peanuts", limit=20)).count("I am allergic to peanuts.") == 2
 
 
@@ -144,20 +144,6 @@ def test_a_union_of_parts_answers_as_the_whole(space: Space) -> None:
         assert remanence.union(*parts).recall(question)[0].memory.text == text
 
 
-def test_what_is_from_the_time_asked_about_comes_first() -> None:
-    """Of all spaces, for a question about nothing but a time: one without anything from then does not come before."""
-
-    def answer(name: str, signal: str, score: float) -> Recall:
-        hit = Hit(Memory(name, name, f"The {name} is here."), score, (Evidence(signal, 1, score, 0.5, ""),))
-        return Recall("", (hit,), scales={signal: SignalScale(0.0, 0.5)})
-
-    found = {"near": answer("near", "vectors", 0.5), "then": answer("then", "times", 0.2)}
-    for question, first in [("What happened in May 2026?", "then"), ("What did the boat cost in May 2026?", "near")]:
-        joined = join_recalls(parse_question(question, EPOCH), question, found, 10)
-        assert joined[0].space == first, question
-        assert sum(each.share for each in joined[1].evidence) == pytest.approx(joined[1].score)
-
-
 def test_a_signal_that_found_nothing_in_one_space_counts_alike_in_all() -> None:
     """The weights are those of all signals that searched: hits of the same nearness have the same score."""
     vectors = SignalScale(0.2, 0.8, 2.0, 0.4)
@@ -168,7 +154,7 @@ def test_a_signal_that_found_nothing_in_one_space_counts_alike_in_all() -> None:
         return Recall("boat?", (hit,), scales={"vectors": vectors, **scales})
 
     found = {"one": answer("one", 1.0), "two": answer("two", 0.4, graph=SignalScale(0.0, 1.0, 1.0, 0.6))}
-    joined = join_recalls(parse_question("boat?", EPOCH), "boat?", found, 10)
+    joined = join_recalls("boat?", found, 10)
     assert [(hit.space, hit.score) for hit in joined] == [("one", pytest.approx(0.4)), ("two", pytest.approx(0.4))]
 
 
@@ -233,8 +219,7 @@ def test_a_prompt_of_several_spaces_names_them(ana: Space, team: Space) -> None:
 def test_a_union_reads_only(ana: Space, team: Space) -> None:
     """Nothing writes, and wrong arguments are named."""
     union = remanence.union(ana, team)
-    with pytest.raises(AttributeError, match="cannot be written to"):
-        union.add("no")
+    assert not {"add", "forget", "erase"} & set(dir(union))
     for arguments, message in [
         ((), "needs a space"),
         ((ana, "team"), "'team' is no space"),
@@ -403,9 +388,9 @@ def test_of_two_decisions_at_the_same_time_one_counts(
 ) -> None:
     """Both have read that the proposal is open. The one that is written first stands, and there is one memory."""
     offered = team.proposals.add(ana.add("The standup is at half past nine."), by="ana")
-    count, find, both = team.count(), proposals._find, threading.Barrier(2)
+    count, find, both = team.count(), Proposals._find, threading.Barrier(2)
 
-    def found_by_both(*given: Any) -> proposals.Proposal:
+    def found_by_both(*given: Any) -> Proposal:
         proposal = find(*given)
         both.wait(timeout=60)
         return proposal
@@ -416,7 +401,7 @@ def test_of_two_decisions_at_the_same_time_one_counts(
             return by
         return None
 
-    monkeypatch.setattr(proposals, "_find", found_by_both)
+    monkeypatch.setattr(Proposals, "_find", found_by_both)
     with ThreadPoolExecutor(2) as threads:
         done = list(threads.map(decided, ["approve", second], ["bob", "carl"]))
     [winner] = [by for by in done if by is not None]
@@ -430,7 +415,7 @@ def test_of_two_decisions_at_the_same_time_one_counts(
 def test_an_approval_that_was_cut_short_is_finished_by_the_next(ana: Space, team: Space) -> None:
     """The decision was written, and the memory was not."""
     offered = team.proposals.add(ana.add("The standup is at half past nine."), by="ana")
-    proposals._decide(team._engine, team.name, offered.id, status="approved", decided_by="bob")
+    team.proposals._decide(offered.id, status="approved", decided_by="bob")
     stored = team.proposals.approve(offered.id, by="carl")
     assert stored.meta["origin"]["approved_by"] == "bob"
     assert [each.approved_as for each in team.proposals.list(None)] == [stored.id]

@@ -1,11 +1,9 @@
 """Remanence for LangChain and LangGraph.
 
 RemanenceMiddleware             memory for `create_agent`
-AnswerCheckMiddleware        compares answers with memory: marks them, or asks again
 RemanenceRetriever           recall for RAG pipelines
 RemanenceVectorStore         documents: add, replace, delete, search
 RemanenceStore               a long-term store for LangGraph
-RemanenceDecisionModel       the reader as a decision model (langchain-core 1.8, from Python 3.11 on)
 CheckpointView               a space as it was known at the checkpoint of the running thread
 RemanenceChatMessageHistory  the exact transcript of a session
 RemanenceMemory              memory for the chains of langchain-classic
@@ -26,10 +24,8 @@ from typing import TYPE_CHECKING
 from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
-    from langchain_remanence.answer_check import AnswerCheckMiddleware as AnswerCheckMiddleware
     from langchain_remanence.checkpoints import CheckpointUnknown as CheckpointUnknown
     from langchain_remanence.checkpoints import CheckpointView as CheckpointView
-    from langchain_remanence.decisions import RemanenceDecisionModel as RemanenceDecisionModel
     from langchain_remanence.deep_agents import RemanenceBackend as RemanenceBackend
     from langchain_remanence.file_memory import ClaudeMemoryMiddleware as ClaudeMemoryMiddleware
     from langchain_remanence.history import RemanenceChatMessageHistory as RemanenceChatMessageHistory
@@ -45,14 +41,12 @@ if TYPE_CHECKING:
 
 # For each public name: the module that defines it, and the extra that installs what it needs.
 _MODULES = {
-    "AnswerCheckMiddleware": ("answer_check", "agent"),
     "CheckpointUnknown": ("checkpoints", "langchain"),
     "CheckpointView": ("checkpoints", "langchain"),
     "ClaudeMemoryMiddleware": ("file_memory", "agent"),
     "RemanenceMiddleware": ("middleware", "agent"),
     "RemanenceBackend": ("deep_agents", "deepagents"),
     "RemanenceChatMessageHistory": ("history", "langchain"),
-    "RemanenceDecisionModel": ("decisions", "decisions"),
     "RemanenceMemory": ("memory", "classic"),
     "RemanenceRetriever": ("retriever", "langchain"),
     "RemanenceStore": ("store", "langchain"),

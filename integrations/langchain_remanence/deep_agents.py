@@ -33,7 +33,7 @@ from deepagents.backends.utils import (
 )
 
 from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
-from remanence import FileStore, RemanenceError, StoredFile
+from remanence import MemoryFiles, RemanenceError, StoredFile
 from remanence.adapters import require_space
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ class RemanenceBackend(BackendProtocol):
     @_reporting(LsResult)
     def ls(self, path: str) -> LsResult:
         """List the files and folders in a folder."""
-        store = self._store()
-        prefix = store.root.absolute(store.root.relative(path)).rstrip("/") + "/"
+        files = self._files()
+        prefix = files.absolute(path).rstrip("/") + "/"
         entries: dict[str, FileInfo] = {}
-        for file in store.files(path):
+        for file in files.files(path):
             name, _, rest = file.path[len(prefix) :].partition("/")
             folder = f"{prefix}{name}/"
             entries[folder if rest else file.path] = (
@@ -98,7 +98,7 @@ class RemanenceBackend(BackendProtocol):
     @_reporting(ReadResult)
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Read lines of a file; a file that is not text is read whole."""
-        file = self._store().find(file_path)
+        file = self._files().find(file_path)
         if file is None:
             return ReadResult(error=f"File '{file_path}' not found")
         if file.encoding == "base64":
@@ -108,14 +108,14 @@ class RemanenceBackend(BackendProtocol):
     @_reporting(WriteResult)
     def write(self, file_path: str, content: str) -> WriteResult:
         """Write a file, or a new version of it."""
-        return WriteResult(path=self._store().write(file_path, content).path)
+        return WriteResult(path=self._files().write(file_path, content).path)
 
     @_reporting(EditResult)
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         """Replace a text in a file."""
-        store = self._store()
-        with store.lock:
-            file = store.find(file_path)
+        files = self._files()
+        with files.lock:
+            file = files.find(file_path)
             if file is None:
                 return EditResult(error=f"Error: File '{file_path}' not found")
             if file.encoding == "base64":
@@ -124,13 +124,13 @@ class RemanenceBackend(BackendProtocol):
             if isinstance(replaced, str):
                 return EditResult(error=replaced)
             content, count = replaced
-            return EditResult(path=store.write(file_path, content).path, occurrences=count)
+            return EditResult(path=files.write(file_path, content).path, occurrences=count)
 
     @_reporting(DeleteResult)
     def delete(self, file_path: str) -> DeleteResult:
         """Delete a file, or a folder with all that is below it. The history still has it."""
         try:
-            self._store().delete(file_path)
+            self._files().delete(file_path)
         except LookupError:
             return DeleteResult(error=f"Error: File '{file_path}' not found")
         return DeleteResult(path=file_path)
@@ -140,15 +140,15 @@ class RemanenceBackend(BackendProtocol):
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> GrepResult:
         """Find the lines that contain a text."""
-        files = {file.path: _data(file) for file in self._store().files()}
+        files = {file.path: _data(file) for file in self._files().files()}
         return grep_matches_from_files(files, pattern, path, glob, max_count=max_count)
 
     @_reporting(GlobResult)
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Find the files whose path below a folder matches a pattern, the last modified first."""
-        store, matches = self._store(), compile_grep_include_glob(pattern)
-        start = len(store.root.absolute(store.root.relative(path or "/")).rstrip("/")) + 1
-        found = [file for file in store.files(path or "/") if matches(file.path[start:])]
+        files, matches = self._files(), compile_grep_include_glob(pattern)
+        start = len(files.absolute(path or "/").rstrip("/")) + 1
+        found = [file for file in files.files(path or "/") if matches(file.path[start:])]
         found.sort(key=lambda file: file.modified_at, reverse=True)
         return GlobResult(matches=[_info(file) for file in found])
 
@@ -162,11 +162,11 @@ class RemanenceBackend(BackendProtocol):
 
     def _upload(self, path: str, content: bytes) -> FileUploadResponse:
         try:
-            store = self._store()
+            files = self._files()
             try:
-                store.write(path, content.decode())
+                files.write(path, content.decode())
             except UnicodeDecodeError:
-                store.write(path, base64.b64encode(content).decode(), encoding="base64")
+                files.write(path, base64.b64encode(content).decode(), encoding="base64")
         except RemanenceError as error:
             code = self._error_code(path)
             return FileUploadResponse(path, error=str(error) if code in (None, FILE_NOT_FOUND) else code)
@@ -174,7 +174,7 @@ class RemanenceBackend(BackendProtocol):
 
     def _download(self, path: str) -> FileDownloadResponse:
         try:
-            file = self._store().read(path)
+            file = self._files().read(path)
         except RemanenceError as error:
             return FileDownloadResponse(path, error=self._error_code(path) or str(error))
         binary = file.encoding == "base64"
@@ -182,16 +182,16 @@ class RemanenceBackend(BackendProtocol):
 
     def _error_code(self, path: str) -> Any:
         """The code of what is wrong with a path; None if it is something else."""
-        store = self._store()
+        files = self._files()
         try:
-            store.root.relative(path)
+            files.absolute(path)
         except RemanenceError:
             return INVALID_PATH
-        return IS_DIRECTORY if store.is_folder(path) else FILE_NOT_FOUND if store.find(path) is None else None
+        return IS_DIRECTORY if files.is_folder(path) else FILE_NOT_FOUND if files.find(path) is None else None
 
-    def _store(self) -> FileStore:
+    def _files(self) -> MemoryFiles:
         space = require_space(space_for(self._space, self._user_key, current_runtime()))
-        return FileStore(space, root="/", recallable=self._recallable)
+        return MemoryFiles(space, root="/", recallable=self._recallable)
 
 
 def _data(file: StoredFile) -> FileData:

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from remanence.ledger.encryption import Encryption as Encryption
     from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
     from remanence.recall.answer import Recall as Recall
-    from remanence.recall.checked_answer import CheckedAnswer as CheckedAnswer
-    from remanence.recall.checked_answer import CheckedSentence as CheckedSentence
-    from remanence.recall.checked_answer import check as check
     from remanence.recall.memories_used import memories_used as memories_used
     from remanence.recall.procedures import Procedure as Procedure
     from remanence.recall.profile import Profile as Profile
@@ -55,9 +52,8 @@ if TYPE_CHECKING:
     from remanence.schema import Window as Window
     from remanence.schema.version import __version__ as __version__
     from remanence.service.client.remote_space import connect as connect
-    from remanence.space.file_memory.file_store import FileStore as FileStore
-    from remanence.space.file_memory.file_store import StoredFile as StoredFile
-    from remanence.space.file_memory.memory_files import MemoryFiles as MemoryFiles
+    from remanence.space.memory_files import MemoryFiles as MemoryFiles
+    from remanence.space.memory_files import StoredFile as StoredFile
     from remanence.space.opening import aopen as aopen
     from remanence.space.opening import migrate as migrate
     from remanence.space.opening import open as open
@@ -75,8 +71,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "transfer.overview": "Stats",
-    "space.file_memory.file_store": "FileStore StoredFile",
-    "space.file_memory.memory_files": "MemoryFiles",
+    "space.memory_files": "MemoryFiles StoredFile",
     "space.opening": "aopen migrate open reembed restore",
     "space.space": "Space",
     "space.union": "Union union",
@@ -91,7 +86,6 @@ _NAMES = {
     "text.framing": "frame",
     "models.llm_extractor": "LLMExtractor",
     "recall.answer": "Recall",
-    "recall.checked_answer": "CheckedAnswer CheckedSentence check",
     "recall.memories_used": "memories_used",
     "recall.procedures": "Procedure",
     "recall.profile": "Profile",

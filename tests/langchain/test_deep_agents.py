@@ -109,7 +109,7 @@ def test_a_deep_agent_keeps_its_memories_in_a_space(space: remanence.Space) -> N
     backend = CompositeBackend(default=StateBackend(), routes={"/memories/": RemanenceBackend(space)})
     answer = deepagents.create_deep_agent(model, backend=backend).invoke({"messages": [("user", "Note it.")]})
 
-    assert MemoryFiles(space).store.read("/memories/tea.md").content == "Ana drinks tea."
+    assert MemoryFiles(space).read("/memories/tea.md").content == "Ana drinks tea."
     assert list(answer["files"]) == ["/draft.md"]
 
 
@@ -120,5 +120,5 @@ async def test_each_user_has_their_own_files(space: remanence.Space) -> None:
     agent = deepagents.create_deep_agent(model, backend=RemanenceBackend(space, user_key="user_id"))
     await agent.ainvoke({"messages": [("user", "Note it.")]}, {"configurable": {"user_id": "ana"}})
 
-    assert MemoryFiles(space.child("users", "ana")).store.files()
-    assert not MemoryFiles(space.child("users", "bob")).store.files()
+    assert MemoryFiles(space.child("users", "ana")).files()
+    assert not MemoryFiles(space.child("users", "bob")).files()

@@ -43,7 +43,7 @@ def test_an_agent_writes_and_reads_its_notes(space: remanence.Space, way: str) -
     results = [message for message in answer["messages"] if message.type == "tool"]
     assert [result.status for result in results] == ["success"] * 6
     assert results[-1].content.endswith("14B\t/memories/m.md")
-    assert MemoryFiles(space).store.read("/memories/m.md").content == "one\ntwo\nthree\n"
+    assert MemoryFiles(space).read("/memories/m.md").content == "one\ntwo\nthree\n"
     assert "view /memories" in system(model.prompts[0])
 
 
@@ -69,7 +69,7 @@ def test_each_user_has_their_own_files(space: remanence.Space, way: str) -> None
     other, _ = agent_of(space, call(1, command="view", path="/memories"), "Done.", user_key="user_id")
     seen = run(way, other, "Hi", {"configurable": {"user_id": "bob"}})
 
-    assert MemoryFiles(space.child("users", "ana")).store.read(NOTES).content == "of Ana"
+    assert MemoryFiles(space.child("users", "ana")).read(NOTES).content == "of Ana"
     assert NOTES not in str(seen["messages"])
     with pytest.raises(InvalidInput, match="the user of this run is unknown"):
         run(way, agent_of(space, call(1, command="view", path="/memories"), user_key="user_id")[0], "Hi")

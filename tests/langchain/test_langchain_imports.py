@@ -40,7 +40,7 @@ for packages, *names in json.loads(sys.argv[1]):
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 """
-FROM_PYTHON_3_11 = {"RemanenceBackend": "deepagents", "RemanenceDecisionModel": "langchain_core.decisions"}
+FROM_PYTHON_3_11 = {"RemanenceBackend": "deepagents"}
 NEEDS = [
     ("deepagents", "RemanenceBackend", "deepagents"),
     ("langchain", "ClaudeMemoryMiddleware", "agent"),
@@ -53,7 +53,6 @@ NEEDS = [
     ("langchain_core", "CheckpointUnknown", "langchain"),
     ("langchain_core", "extractor", "langchain"),
     ("langchain_core", "embedder", "langchain"),
-    ("langchain_core", "RemanenceDecisionModel", "decisions"),
     ("langgraph", "RemanenceStore", "langchain"),
 ]
 

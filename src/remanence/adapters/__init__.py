@@ -30,7 +30,6 @@ from remanence.adapters.chat_sessions import (
 )
 from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, recall_tool_options
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
-from remanence.adapters.told import told_probability, true_probability
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
 from remanence.recall.memories_used import memories_used
@@ -122,9 +121,7 @@ __all__ = [
     "storage_key",
     "stored_document",
     "strip_frames",
-    "told_probability",
     "tool_name",
-    "true_probability",
     "update_memory",
     "warn_of_long_texts",
 ]

@@ -87,12 +87,6 @@ def expire(space: Space, args: Namespace) -> Lines:
     return output.many_memories(space.upkeep.expire())
 
 
-@space_command("review", "review ./memory --limit 5", "folder --limit --now")
-def review(space: Space, args: Namespace) -> Result:
-    """List what is worth asking again: memories that may not hold any more."""
-    return Result(space.upkeep.review(limit=args.limit, now=args.now, progress=output.stdout_is_terminal()))
-
-
 @space_command(
     "upkeep", "upkeep ./memory --every 1h", "folder --dry-run --every --step --archive --vault --runs --undo"
 )

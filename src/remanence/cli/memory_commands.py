@@ -15,7 +15,6 @@ from remanence.cli.parser import VALIDITY, command, provided_options, section, s
 from remanence.cli.recall_flags import checked, flags_of
 from remanence.errors import InvalidInput, NotFound
 from remanence.recall.options import FilterOptions, RecallOptions, RecentOptions
-from remanence.text.hidden_characters import escape_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,13 +92,6 @@ def recent(view: View, args: Namespace) -> None:
     """List what was told or used last."""
     found = checked(lambda: view.recent(**provided_options(args, remanence.View.recent)), RecentOptions)
     output.print_recall(found, explain=args.explain, as_json=args.json)
-
-
-@view_command("check-answer", 'check-answer "Alice lives in Porto." --question "Where is Alice?"', "answer --question")
-def check_answer(view: View, args: Namespace) -> Result:
-    """Tell which sentences of an answer memories support or contradict."""
-    checked = view.check_answer(args.answer, question=args.question or "")
-    return Result(checked, escape_terminal(str(checked)))
 
 
 @view_command("get", f"get {_SOME_ID}", "id")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from functools import partial
 from pathlib import Path
 
 from remanence.cli import output
@@ -18,24 +17,27 @@ section("Models and tests of them")
 @command("eval", "eval ./my-sets", "paths --weights --limit --apart --signals --reader")
 def evaluate(args: Namespace) -> Result:
     """Measure recall on your own questions."""
-    from remanence.testing import datasets, recall_evaluation
+    from remanence.testing import comparison, datasets
+    from remanence.text.text import pluralize
 
-    system = partial(
-        recall_evaluation.RemanenceSystem,
-        embedder=args.embedder,
-        reader=reader_option(args),
-        weights=args.weights,
-        signals=args.signals,
-    )
+    options = {"weights": args.weights, "signals": args.signals}
     reports = []
     for name, corpus, questions in datasets.find_datasets(args.paths):
         dataset = datasets.read_dataset(name, corpus, questions, limit=args.limit, separate_categories=args.apart)
         if not dataset.conversations:
             raise InvalidInput(f"{questions} has no question that names its evidence: there is nothing to measure.")
-        report = recall_evaluation.evaluate(dataset, {"remanence": system}, progress=output.stdout_is_terminal())
-        reports.append(report)
+        groups = comparison.evaluate_dataset(
+            dataset, options, embedder=args.embedder, reader=reader_option(args), progress=output.stdout_is_terminal()
+        )
+        scores = {group: {"n": len(each.questions), **each.scores} for group, each in groups.items()}
+        reports.append({"set": name, "scores": scores})
         if not args.json:
-            print(recall_evaluation.report_as_markdown(report))
+            print(name)
+            for group, each in groups.items():
+                cells = [
+                    f"{m} {100 * mean:.1f} ±{50 * (high - low):.1f}" for m, (mean, low, high) in each.scores.items()
+                ]
+                print("  ".join([f"  {group} ({pluralize(len(each.questions), 'question')})", *cells]))
     return Result(reports, "")
 
 

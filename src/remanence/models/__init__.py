@@ -6,8 +6,6 @@ text_model.py      the two small transformers that come with the package, and ot
 message_words.py   what the words of a message say about it
 turn_classes.py    what a memory is, by its vector
                    ended_weights.tsv: the weights by which the profile leaves out what has ended
-answer_check.py    whether lines support a sentence of an answer; answer_check.json has the weights
-lifetimes.py       how long what a memory says is likely to hold, by what it is about
 catalogue.py       the transformers that are known by name
 extractors.py      the extractor for what a caller passes
 llm_extractor.py   facts, profiles and merged texts from a language model

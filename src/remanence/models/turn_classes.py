@@ -76,15 +76,9 @@ def classify_turn(
 
 def class_probabilities(vector: Vector) -> dict[str, float]:
     """The probability of each class, and that a memory is of moderate importance, and that it is who somebody is."""
-    odds = 1 / (1 + np.exp(-class_log_odds(vector[None])[0]))
-    return dict(zip(OUTPUTS, odds.tolist(), strict=True))
-
-
-def class_log_odds(vectors: Vector) -> NDArray[np.float32]:
-    """The log odds of each of `OUTPUTS`, a row for each vector."""
     weights, biases, _ = _class_weights()
-    odds: NDArray[np.float32] = vectors @ weights.T + biases
-    return odds
+    odds = 1 / (1 + np.exp(-(weights @ vector + biases)))
+    return dict(zip(OUTPUTS, odds.tolist(), strict=True))
 
 
 @cache

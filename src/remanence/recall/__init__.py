@@ -16,10 +16,9 @@ context.py           what the steps share
 told_memories.py     which memories a profile may state; `told.py`, one of them with what is judged of it
 profile.py           the profile of a space
 topics/              the questions that a profile answers, by topic
-checked_answer.py    what memories say of each sentence of an answer; `sentence_features.py`, by which features
 memories_used.py     which of the given memories an answer contains
 procedures.py        which steps of a task worked
 union.py             several spaces asked at once
 log_odds.py          the log of odds
-evaluation.py        how well a list of questions is answered, under one or several settings
+evaluation.py        measures of how well questions are answered, and a table of several settings
 """

@@ -165,7 +165,6 @@ class Recall(Sequence[Hit]):
                 "by": hit.by,
                 "context": hit.context,
                 "space": hit.space,
-                "holds": None if hit.holds is None else round(hit.holds, 3),
                 "memory": memory_dict(hit.memory),
                 "evidence": [
                     {

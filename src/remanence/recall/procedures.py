@@ -10,12 +10,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.index.engine.identity import content_digest
-from remanence.index.engine.inputs import check_path
 from remanence.schema import Memory
 from remanence.text.framing import escape_structure, plain_line
 from remanence.text.text import normalize_text, truncate
@@ -121,18 +119,15 @@ class Procedure:
             lines += ["Failed, so avoid:", *(f"- {each}" for each in self.avoid)]
         return "\n".join(lines)
 
-    def as_skill(self, *, name: str | None = None, description: str | None = None) -> str:
-        """This procedure as the text of a SKILL.md, which agents of several makers read.
-
-        Args:
-            name: The name of the skill: lower-case letters, digits and hyphens. By default, made of the task.
-            description: What it is for and when to use it. By default the task, and how often the steps worked.
+    def as_skill(self) -> str:
+        """This procedure as the text of a SKILL.md, which agents of several makers read: its name and description, then
+        the numbered steps and what to avoid. The folder of the file has the name of the skill.
 
         Returns:
-            The text: front matter with the two, then the numbered steps and what to avoid.
+            The text.
 
         Raises:
-            InvalidInput: Nothing is known to work, or `name` or `description` is not valid.
+            InvalidInput: Nothing is known to work.
 
         Example:
             >>> import remanence
@@ -153,12 +148,11 @@ class Procedure:
         if self.last_worked is None:
             raise InvalidInput(f"nothing is known to work for the task {self.task!r}. Record a run that worked.")
         task = plain_line(self.task)
-        if description is None:
-            used = f". Use these steps for this task: they {self._record(self.last_worked)}."
-            description = truncate(task, _DESCRIPTION_LENGTH - len(used)) + used
-        if not 0 < len(description.strip()) <= _DESCRIPTION_LENGTH:
-            raise InvalidInput(f"description={description!r}: give 1 to {_DESCRIPTION_LENGTH:,} characters.")
-        head = f"---\nname: {self._skill_name(name)}\ndescription: {json.dumps(description, ensure_ascii=False)}\n---"
+        letters = "".join(char if char.isascii() and char.isalnum() else " " for char in self.task.lower())
+        name = "-".join(letters.split())[:_NAME_LENGTH].rstrip("-") or f"procedure-{task_digest(self.task)[:8]}"
+        used = f". Use these steps for this task: they {self._record(self.last_worked)}."
+        description = json.dumps(truncate(task, _DESCRIPTION_LENGTH - len(used)) + used, ensure_ascii=False)
+        head = f"---\nname: {name}\ndescription: {description}\n---"
         steps = "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, 1))
         parts = [head, f"# {task}", steps]
         if self.untried:
@@ -167,41 +161,9 @@ class Procedure:
             parts += ["## Avoid", "\n".join(f"- {each}" for each in self.avoid)]
         return "\n\n".join(parts) + "\n"
 
-    def to_skill(self, folder: str | Path, *, name: str | None = None, description: str | None = None) -> Path:
-        """Write this procedure as a skill: `folder/NAME/SKILL.md`. A file that is there is replaced.
-
-        Args:
-            folder: The folder of skills.
-            name: As for `as_skill`.
-            description: As for `as_skill`.
-
-        Returns:
-            The path of the file.
-
-        Raises:
-            InvalidInput: As for `as_skill`, or the folder cannot be written.
-        """
-        text = self.as_skill(name=name, description=description)
-        path = check_path(folder, "folder") / self._skill_name(name) / "SKILL.md"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise InvalidInput(f"{path} cannot be written: {error.strerror or error}. Name another folder.") from error
-        return path
-
     def _record(self, last: datetime) -> str:
         failed = f", failed {_times(self.failed)}" if self.failed else ""
         return f"worked {_times(self.worked)}, last on {_day_and_versions(last, self.tools)}{failed}"
-
-    def _skill_name(self, name: str | None) -> str:
-        made = _skill_name(self.task) or f"procedure-{task_digest(self.task)[:8]}"
-        if name is not None and (not name or name != _skill_name(name)):
-            raise InvalidInput(
-                f"name={name!r} is no name of a skill: up to {_NAME_LENGTH} lower-case letters, digits and single "
-                f"hyphens, such as {made!r}."
-            )
-        return name or made
 
 
 class TaskRun(NamedTuple):
@@ -238,47 +200,6 @@ def runs_in(versions: Iterable[Memory]) -> list[TaskRun]:
     return sorted(runs.values(), key=lambda run: run.at)
 
 
-class _Way(NamedTuple):
-    """One way to do a task: all runs with the same steps, oldest first."""
-
-    runs: list[TaskRun]
-    installed: Mapping[str, str]
-
-    @property
-    def present(self) -> list[TaskRun]:
-        """The runs with the versions that are installed now."""
-        return [run for run in self.runs if all(self.installed[name] == version for name, version in run.tools.items())]
-
-    @property
-    def deciding(self) -> list[TaskRun]:
-        """The runs that say whether it works: the last ones with the present versions, or else with the versions with
-        which it was tried last."""
-        last = [run for run in self.runs if run.tools == self.runs[-1].tools]
-        return (self.present or last)[-_LAST_RUNS:]
-
-    @property
-    def works(self) -> bool:
-        """Whether most of these runs worked; of as many failures, the last run decides."""
-        worked = sum(run.worked for run in self.deciding)
-        failed = len(self.deciding) - worked
-        return worked > failed or (worked == failed and self.deciding[-1].worked)
-
-    @property
-    def rank(self) -> tuple[Any, ...]:
-        """What is tried with the present versions comes first, then what fails less, and then what is shorter."""
-        worked = sum(run.worked for run in self.deciding)
-        return bool(self.present), (worked + 1) / (len(self.deciding) + 2), -len(self.runs[0].steps), self.runs[-1].at
-
-    def failure(self) -> FailedSteps | None:
-        failed = [run for run in self.runs if not run.worked]
-        if not failed:
-            return None
-        last = failed[-1]
-        return FailedSteps(
-            last.steps, last.error, last.at, last.tools, len(failed), worked=len(self.runs) - len(failed)
-        )
-
-
 def procedure_of(runs: Sequence[TaskRun], tools: Mapping[str, str], probability: float = 1.0) -> Procedure:
     """What the runs of one task say, oldest first. `tools` are the versions that are installed now; of the others, the
     version that was recorded last."""
@@ -286,28 +207,70 @@ def procedure_of(runs: Sequence[TaskRun], tools: Mapping[str, str], probability:
     by_steps: dict[str, list[TaskRun]] = {}
     for run in runs:
         by_steps.setdefault(steps_digest(run.steps), []).append(run)
-    ways = [_Way(same, installed) for same in by_steps.values()]
+    ways = [_Way.of(same, installed) for same in by_steps.values()]
     best = max((way for way in ways if way.works), key=lambda way: way.rank, default=None)
-    failures = [(failure, way) for way in ways if (failure := way.failure()) is not None]
-    failures.sort(key=lambda pair: pair[0].at, reverse=True)
     shown = [] if best is None else best.runs
     worked = [run for run in shown if run.worked]
-    done_with = worked[-1].tools if worked else {}
+    tried = worked[-1].tools if worked else {}
+    failures = [(failure, way) for way in ways if (failure := way.failure()) is not None]
+    failures.sort(key=lambda pair: pair[0].at, reverse=True)
     return Procedure(
         task=runs[-1].task,
         steps=shown[-1].steps if shown else (),
         worked=len(worked),
         failed=sum(not run.worked for run in shown or runs),
         last_worked=worked[-1].at if worked else None,
-        tools=done_with,
+        tools=tried,
         untried={}
-        if best is None or best.present
-        else {name: installed[name] for name, version in done_with.items() if installed[name] != version},
+        if best is None or best.is_present
+        else {name: installed[name] for name, version in tried.items() if installed[name] != version},
         last_failure=failures[0][0] if failures else None,
         avoid=tuple(failure for failure, way in failures if not way.works)[:_MAX_AVOIDED],
         memories=tuple(dict.fromkeys(run.memory for run in (*shown, *runs))),
         probability=probability,
     )
+
+
+class _Way(NamedTuple):
+    """One way to do a task: all runs with the same steps, oldest first."""
+
+    runs: list[TaskRun]
+    deciding: list[TaskRun]
+    """The runs that say whether it works: the last ones with the versions that are installed now, or else with the
+    versions with which it was tried last."""
+    is_present: bool
+    """Whether these are the versions that are installed now."""
+
+    @classmethod
+    def of(cls, runs: list[TaskRun], installed: Mapping[str, str]) -> _Way:
+        present = [run for run in runs if run.tools.items() <= installed.items()]
+        deciding = present or [run for run in runs if run.tools == runs[-1].tools]
+        return cls(runs, deciding[-_LAST_RUNS:], bool(present))
+
+    @property
+    def works(self) -> bool:
+        """Whether most of these runs worked; of as many failures, the last run decides."""
+        share = self._share_that_worked
+        return share > 0.5 or (share == 0.5 and self.deciding[-1].worked)
+
+    @property
+    def _share_that_worked(self) -> float:
+        return sum(run.worked for run in self.deciding) / len(self.deciding)
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """What is tried with the present versions comes first, then what fails less, and then what is shorter."""
+        count = len(self.deciding)
+        # One success and one failure are added, so that a single success is no better than nine of ten.
+        share = (self._share_that_worked * count + 1) / (count + 2)
+        return self.is_present, share, -len(self.runs[0].steps), self.runs[-1].at
+
+    def failure(self) -> FailedSteps | None:
+        failed = [run for run in self.runs if not run.worked]
+        if not failed:
+            return None
+        last, worked = failed[-1], len(self.runs) - len(failed)
+        return FailedSteps(last.steps, last.error, last.at, last.tools, len(failed), worked)
 
 
 def _times(count: int) -> str:
@@ -320,8 +283,3 @@ def _day_and_versions(at: datetime, tools: Mapping[str, str]) -> str:
 
 def _versions(tools: Mapping[str, str]) -> str:
     return ", ".join(plain_line(f"{name} {version}") for name, version in tools.items())
-
-
-def _skill_name(text: str) -> str:
-    words = "".join(char if char.isascii() and char.isalnum() else " " for char in text.lower()).split()
-    return "-".join(words)[:_NAME_LENGTH].rstrip("-")

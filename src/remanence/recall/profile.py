@@ -264,16 +264,6 @@ def build_profile_part(
     )
 
 
-def told_with_readings(
-    index: Index, reader: Reader | None, position: Position, now: datetime, progress: Progress | None
-) -> tuple[list[Told], Sequence[Reading | None]]:
-    """What a profile may state, and what the reader says of each; None for each without a reader, or if it fails."""
-    kept = _KEPT.setdefault(index, _Kept())
-    with kept.lock:
-        told = kept.told.at(index, position, now)
-        return told, _readings(kept, reader, told, progress) if told else ()
-
-
 def refresh_profile(engine: Engine, space: str) -> None:
     """Read what is new in a space whose profile was asked for before, so that the next profile need not wait."""
     with engine.open_index(space) as index:

@@ -5,7 +5,7 @@ fusion        the rows that may be returned, the names and words to search for, 
               each ranks rows or abstains. One ranking of all, adjusted by recency, importance, trust
 validity      what holds at the time asked about comes first, by given times, links and claims (`by_claims`)
 hits          memories with their evidence, and the turn before those that are not understood alone
-validity      which hits are current (`current`), and how likely each still holds, by its age and topic (`lifetimes`)
+validity      which hits are current (`current`)
 reading       a reader reads the first hits together, as dated lines: which answer, which hold, which are replaced
 validity      the order by what the reader says and by the signals, and the marks on what is replaced (`by_reader`)
 answer        the `Recall` that is returned
@@ -47,7 +47,6 @@ from remanence.recall.question import parse_question
 from remanence.recall.reading import MAX_READ_HITS, ReadingResult, read_hits, reader_for
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.by_claims import rank_by_claims, searches_superseded
-from remanence.recall.validity.lifetimes import with_lifetimes
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Evidence
 from remanence.text.temporal import use_date_order
@@ -118,7 +117,7 @@ def recall_from_index(
         fused = adjust_scores(index, fuse(rankings, weights), request.now)
         ranked, history = rank_by_claims(context, fused, count)
         ranked = ranked.first(count)
-        found = with_lifetimes(index, build_hits(context, ranked), context.snapshot)
+        found = build_hits(context, ranked)
     hits, by_rules = split_rules(found)
     # Without the lock: the reader may be slow, and may itself read the space.
     result = ReadingResult(hits)
@@ -165,7 +164,7 @@ def list_by_similarity(index: Index, request: RecallRequest) -> Recall:
             is_document = index.fields.document_mask[ranked.rows]
             ranked = ranked.where(unsuperseded_mask(index, ranked.rows, context.snapshot) | is_document)
         ranked = ranked.first(request.limit)
-        found = with_lifetimes(index, build_hits(context, ranked), context.snapshot)
+        found = build_hits(context, ranked)
         hits = [
             replace(hit, score=score, evidence=(Evidence(_SIGNAL, rank, score, score, f"nearness {score:.2f}"),))
             for rank, (hit, score) in enumerate(zip(found, ranked.scores.tolist(), strict=True), 1)

@@ -23,7 +23,5 @@ Others:
 
 revise.py               corrections, ends and tags as new versions, and the version before again
 forget.py               forget, unforget, erase, quarantine; which memories have expired
-subject.py              everything about one person or thing, to be erased together
-proposals.py            memories that are offered to a shared space, and what is decided about them
 message_analysis.py     whether a message is worth storing, and whether it needs a recall
 """

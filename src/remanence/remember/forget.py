@@ -4,10 +4,10 @@ expired."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,54 +69,74 @@ class Erasure:
     digest: str
 
 
-def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool = False) -> Erasure:
-    """Delete the text of these memories and of what was derived from them alone, in every version, permanently; with
-    `with_related`, also of the texts that they were found in."""
+class Erasable(NamedTuple):
+    """What is erased together: some memories, those that go with them, and the positions of all entries about these and
+    about other things, by id."""
+
+    positions_of: Mapping[str, Sequence[int]]
+    chosen: Sequence[MemoryNumber] = ()
+    memories: Sequence[MemoryNumber] = ()
+
+
+def erasable_memories(index: Index, chosen: Iterable[MemoryNumber], *, with_sources: bool = False) -> Erasable:
+    """These memories, and what was derived from them alone; the texts that they were found in, too, if asked for."""
+    catalog = index.catalog
+    chosen = [number for number in dict.fromkeys(chosen) if not catalog.hidden.is_erased(number)]
+    sources = _sources(index, chosen) if with_sources else ()
+    memories = [number for number in with_derived(index, [*chosen, *sources]) if not catalog.hidden.is_erased(number)]
+    about = entry_positions_about(index, memories)
+    return Erasable({catalog.ids[number]: positions for number, positions in about.items()}, chosen, memories)
+
+
+def erase_together(
+    engine: Engine,
+    space: str,
+    decide: Callable[[Index], Erasable],
+    more_hashes: Callable[[Index, Sequence[Entry], Set[Row]], Iterable[bytes]] = lambda index, entries, rows: (),
+) -> Erasure:
+    """Delete what a function chooses, under the write lock and that of the index, in one transaction. `more_hashes`
+    gives the hashes of other embedded texts in the erased entries, beside those of versions of memories."""
     copy_shared_vectors(engine)
     with engine.open_index(space, catch_up=False) as index:
+        catalog = index.catalog
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
-                catalog = index.catalog
-                found = map(index.require_number, ids)
-                chosen = dict.fromkeys(number for number in found if not catalog.hidden.is_erased(number))
-                memory_numbers = {**chosen, **dict.fromkeys(_sources(index, chosen))} if with_related else chosen
-                numbers = [
-                    number for number in with_derived(index, memory_numbers) if not catalog.hidden.is_erased(number)
-                ]
-                positions_of = entry_positions_about(index, numbers)
-                rows = {row for number in numbers for row in catalog.rows_of(number)}
-            positions = sorted({position for some in positions_of.values() for position in some})
+                found = decide(index)
+                rows = {row for number in found.memories for row in catalog.rows_of(number)}
+            positions = sorted({position for some in found.positions_of.values() for position in some})
             entries = list(engine.ledger.entries_at(positions).values())
-            vectors = transaction.erase(space, positions, hashes_without_other_use(index, entries, rows))
-            erased = [Erased(catalog.ids[number], tuple(some)) for number, some in positions_of.items()]
+            hashes = {*hashes_without_other_use(index, entries, rows), *more_hashes(index, entries, rows)}
+            vectors = transaction.erase(space, positions, sorted(hashes))
+            erased = [Erased(id_, tuple(some)) for id_, some in found.positions_of.items()]
             written = engine.append(transaction, space, erased, engine.now()) if erased else []
         index.apply_written(written)
     engine.erasure_cleaner.notify()
-    derived = [number for number in numbers if number not in chosen]
-    return erasure_of(
-        space, [catalog.ids[n] for n in chosen], [catalog.ids[n] for n in derived], entries, vectors, written
-    )
+    chosen = [catalog.ids[number] for number in found.chosen]
+    derived = [catalog.ids[number] for number in found.memories if number not in found.chosen]
+    return erasure_of(space, chosen, derived, entries, vectors, written)
+
+
+def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool = False) -> Erasure:
+    """Delete the text of these memories and of what was derived from them alone, in every version, permanently; with
+    `with_related`, also of the texts that they were found in."""
+
+    def decide(index: Index) -> Erasable:
+        return erasable_memories(index, map(index.require_number, ids), with_sources=with_related)
+
+    return erase_together(engine, space, decide)
 
 
 def erase_edge(engine: Engine, space: str, edge: str) -> Erasure:
     """Delete a relation or a link, as it was stated and ended, permanently. What memories claim stays."""
-    with engine.open_index(space, catch_up=False) as index:
-        with engine.write_lock, engine.ledger.transaction() as transaction:
-            index.catch_up(transaction.head)
-            with index.lock:
-                snapshot = index.snapshot(index.catalog.position, engine.now())
-                positions_of = {
-                    id_: sorted({*index.relations.positions_of_edge(id_), *index.links.positions_of_edge(id_)})
-                    for id_ in stated_edges(index, snapshot, edge)
-                }
-            entries = list(engine.ledger.entries_at([p for some in positions_of.values() for p in some]).values())
-            transaction.erase(space, [entry.position for entry in entries], ())
-            erased = [Erased(id_, tuple(some)) for id_, some in positions_of.items()]
-            written = engine.append(transaction, space, erased, engine.now())
-        index.apply_written(written)
-    engine.erasure_cleaner.notify()
-    return erasure_of(space, [], [], entries, 0, written)
+    return erase_together(engine, space, lambda index: Erasable(positions_of_edges(index, [edge], engine.now())))
+
+
+def positions_of_edges(index: Index, edges: Iterable[str], now: datetime) -> dict[str, Sequence[int]]:
+    """The positions of the entries about these relations and links, by all ids under which they were stated."""
+    snapshot = index.snapshot(index.catalog.position, now)
+    ids = dict.fromkeys(id_ for edge in edges for id_ in stated_edges(index, snapshot, edge))
+    return {id_: sorted({*index.relations.positions_of_edge(id_), *index.links.positions_of_edge(id_)}) for id_ in ids}
 
 
 def stated_edges(index: Index, snapshot: Snapshot, edge: str) -> list[str]:

@@ -208,8 +208,6 @@ class Hit:
         by: The extractor that wrote it, if it is a fact: "rules" for one that an earlier release wrote by rule.
         context: The turn before it, with its speaker, if it is a chat turn that is not understood alone.
         space: What a union calls its space; "" in a recall of one space.
-        holds: How likely what it says still holds at the moment of the question, from 0 to 1: by its age, what it is
-            about, and what a reader says of later ones. 0 if it was replaced or is over. None without a recall.
     """
 
     memory: Memory
@@ -223,7 +221,6 @@ class Hit:
     by: str | None = None
     context: str = ""
     space: str = ""
-    holds: float | None = None
 
     def __str__(self) -> str:
         speaker = self.memory.turn.speaker if self.memory.turn is not None else None

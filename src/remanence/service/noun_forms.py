@@ -22,7 +22,6 @@ from remanence.space.playground import Exchange
 from remanence.transfer.overview import Stats
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
-from remanence.upkeep.steps.asking import UncertainMemory
 from remanence.upkeep.steps.decay import DecayReport
 
 
@@ -85,7 +84,7 @@ FORMS |= {
     ),
     Hit: Form(
         without=("superseded_by",),
-        types={"score": _rounded(6), "holds": _rounded(3) | None},
+        types={"score": _rounded(6)},
         more={
             "superseded_by": (str | None, lambda hit: hit.superseded_by and hit.superseded_by.text),
             "replacement": (Memory | None, lambda hit: hit.superseded_by),
@@ -125,7 +124,6 @@ FORMS |= {
     Stats: Form(more={"total": int}),
     ResultTable: Form(types={"rows": Sequence[Sequence[_Cell]]}),
     DecayReport: Form(more={"total": (int, lambda report: len(report) + report.left_out)}),
-    UncertainMemory: Form(types={"holds": _rounded(3)}),
     Run: Form(more=_TEXT),
 }
 

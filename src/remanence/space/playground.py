@@ -23,7 +23,6 @@ from remanence.space.view import View
 
 if TYPE_CHECKING:
     from remanence.index.engine.inputs import Moment
-    from remanence.models.llm_clients import WithTimeout
 
 _INSTRUCTIONS = """You are a helpful assistant with a long-term memory. Answer the last message of the user in one to \
 three sentences, in the language of the message. Use what is quoted from memory where it helps. If neither the \
@@ -84,47 +83,37 @@ def exchange(
     now: Moment | None = None,
     **options: Any,
 ) -> Exchange:
-    """Send one message to a space: recall for it, let the language model of the space answer it, and store both.
+    """Send one message to a space: recall for it, let the language model of the space answer it, and store both. In a
+    view of the past nothing is stored.
 
     Args:
-        view: The space; or a view of the past, in which nothing is stored.
+        view: The space, or a view of it.
         message: The user's message.
         turns: The turns before it, oldest first, as dicts with `role` and `content`.
-        store: Whether to store the message and the answer. A view of the past stores nothing.
+        store: Whether to store the message and the answer.
         answer: Whether the language model of the space, `remanence.open(extractor=...)`, is asked.
         conversation: The conversation of the turns that are stored.
         now: When the message is said.
         **options: Other options of `for_prompt`, such as `limit` and `max_tokens`.
-
-    Raises:
-        InvalidInput: The message is blank, or an option is not valid. Nothing is stored.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = exchange(space, "I am allergic to peanuts.")
-        ...     asked = exchange(space, "What am I allergic to?", store=False)
-        ...     [found.hit.memory.text for found in asked.considered if found.quoted], asked.why_not_stored
-        (['I am allergic to peanuts.'], 'nothing is to be stored')
     """
     if not message.strip():
         raise InvalidInput(f"message={message!r} is blank. Type something.")
     prompt = view.for_prompt(message, turns=turns, **options)
     analysis = analyze_message(message)
-    model = chat_model(view)
+    extractor = view._engine.extractor
+    model = extractor.client if isinstance(extractor, LLMExtractor) else None
     text, problem, model_prompt = None, "", ""
     if model is not None and answer:
         model_prompt = _model_prompt(view, message, turns, prompt)
         reply = model.ask(model_prompt)
         text, problem = (reply.text.strip() or None, reply.problem or "")
         problem = problem or ("" if text else f"{model.name} answered with nothing")
-    stored, why_not_stored = (
-        _store(view, message, text, conversation, now) if store else ((), "nothing is to be stored")
-    )
-    used: set[str] = set()
-    if text is not None:
-        context = [message, *(turn["content"] for turn in turns)]
-        used = set(memories_used(prompt.hits, context=context, answer=text))
+    stored: tuple[Change, ...] = ()
+    why_not_stored = "nothing is to be stored"
+    if store:
+        stored, why_not_stored = _store(view, message, text, conversation, now)
+    context = [message, *(turn["content"] for turn in turns)]
+    used = set() if text is None else set(memories_used(prompt.hits, context=context, answer=text))
     quoted = [Considered(hit, True, hit.reason, hit.memory.id in used) for hit in prompt.hits]
     others = [Considered(each.hit, False, each.reason) for each in prompt.left_out]
     return Exchange(
@@ -145,20 +134,8 @@ def exchange(
 def ask_again(view: View, position: int) -> list[Memory]:
     """The memories that a recorded question brings now, found in the way in which they were found then.
 
-    Args:
-        view: The space, or a view of one.
-        position: The `position` of the record, as `audit.recorded` lists it.
-
     Raises:
-        NotFound: No recall was recorded there, or it was erased.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("My sister Ana is allergic to shellfish.")
-        ...     _ = space.for_prompt("What is my sister Ana allergic to?", record=True)
-        ...     [memory.text for memory in ask_again(space, space.audit.recorded()[0].position)]
-        ['My sister Ana is allergic to shellfish.']
+        NotFound: No recall was recorded at this position, or it was erased.
     """
     told = next(iter(view.audit.recorded(limit=1, before=position + 1)), None)
     if told is None or told.position != position:
@@ -172,12 +149,6 @@ def ask_again(view: View, position: int) -> list[Memory]:
     include = [name for name in ("archive", "vault") if getattr(told.receipt, name)]
     found = answer_request(view._engine, view.name, request, lambda _, index: view._position(index), include)
     return [hit.memory for hit in found]
-
-
-def chat_model(view: View) -> WithTimeout | None:
-    """The language model that a space was opened with, as one that answers a prompt; None without one."""
-    extractor = view._engine.extractor
-    return extractor.client if isinstance(extractor, LLMExtractor) else None
 
 
 def _why_empty(prompt: PromptMemories, turns: Sequence[Mapping[str, str]]) -> str:

@@ -1,20 +1,16 @@
-"""What a view puts into a prompt: the profile, the briefing at its start, and what helps to answer one message; and
-whether memories support an answer."""
+"""What a view puts into a prompt: the profile, the briefing at its start, and what helps to answer one message."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
-from remanence.recall.checked_answer import MAX_READ, CheckedAnswer, check
 from remanence.recall.profile import Profile, build_briefing, build_profile
 from remanence.recall.topics import Topics
 from remanence.space.facets.facet import MemoryListing
-from remanence.space.for_prompt import SupportsRecall
 from remanence.space.for_prompt import for_prompt as recall_for_prompt
-from remanence.text.framing import strip_frames
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,40 +19,11 @@ if TYPE_CHECKING:
 
 
 class PromptView(MemoryListing):
-    """The methods of a view that write a part of a prompt, or check the answer to one."""
+    """The methods of a view that write a part of a prompt."""
 
     _moment: datetime | None
 
     for_prompt = recall_for_prompt  # which a union has, too
-
-    def check_answer(self, answer: str, *, question: str = "") -> CheckedAnswer:
-        """Compare each sentence of an answer with what this view recalls: supported, contradicted, or not told.
-
-        `remanence.check` compares an answer with memories that you have already.
-
-        Args:
-            answer: The answer of a model.
-            question: The question that it answers, with which memories are recalled. By default they are recalled with
-                the answer.
-
-        Returns:
-            The sentences with their verdicts.
-
-        Raises:
-            InvalidInput: `answer` is not a text, or has more than 200 sentences.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Ana lives in Porto.", now="2026-05-01")
-            ...     checked = space.check_answer("Ana lives in Porto.", question="Where does Ana live?")
-            ...     [each.verdict for each in checked.sentences]
-            ['supported']
-        """
-        texts = (inputs.check_query(question), strip_frames(answer) if isinstance(answer, str) else "")
-        asked = next((text for text in texts if text.strip()), None)
-        found = () if asked is None else cast("SupportsRecall", self).recall(asked, limit=MAX_READ)
-        return check(answer, found, now=self._now())
 
     def briefing(self, *, max_tokens: int = 600) -> str:
         """The profile as a block for the start of a prompt: the same, to the byte, until what it states changes.
@@ -119,6 +86,5 @@ class PromptView(MemoryListing):
             return build_profile(self._engine, self._space, self._position, self._moment, max_tokens, topics, shown)
 
     afor_prompt = in_thread(for_prompt)
-    acheck_answer = in_thread(check_answer)
     abriefing = in_thread(briefing)
     aprofile = in_thread(profile)

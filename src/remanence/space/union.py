@@ -10,7 +10,7 @@ from contextvars import copy_context
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from remanence.errors import AccessDenied, InvalidInput, LedgerUnavailable, TooManyRequests
 from remanence.index.engine import inputs
@@ -89,12 +89,6 @@ class Union:
     def __repr__(self) -> str:
         return f"<Union of {', '.join(map(repr, self._spaces))}>"
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(
-            f"a union of spaces has no {name!r}: it is asked by recall and for_prompt, and cannot be written to. Take "
-            f"one of its spaces: union.spaces[{next(iter(self.__dict__.get('_spaces', {'name'})))!r}]."
-        )
-
     def recall(self, /, query: str = "", **options: Any) -> Recall:
         """The memories of all spaces that answer a question, best first; `hit.space` names the space of each.
 
@@ -133,7 +127,7 @@ class Union:
         context = inputs.check_turns(given.context, "context")[-CONTEXT_TURNS:]
         parsed = parse_question(query, now, context)
         question = parsed.completed(parsed.names, _window(given.during, now), now)
-        joined = join_recalls(question, query, found, count)
+        joined = join_recalls(query, found, count)
         if reader is not None:
             joined = read_union(joined, question, reader, now, None if seconds is None else started + seconds)
         hits = [hit for hit in joined[:limit] if min_score is None or hit.score >= min_score]

@@ -38,7 +38,7 @@ from remanence.upkeep.steps.decay import hits_with_usage
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-    from remanence.space.back_test import BackTest
+    from remanence.recall.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,10 +227,10 @@ class View(PromptView):
         self,
         *,
         history: Moment | timedelta = "90 days",
-        settings: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]] | None = None,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
         recalls: int = 500,
         progress: bool | Progress = False,
-    ) -> BackTest:
+    ) -> Evaluation:
         """Ask recorded recalls again under other settings, as the space was known then, and compare what each finds.
 
         Recalls are recorded by `audit.record`, or by prompts with `record=True`; what the answer used is recorded by
@@ -240,9 +240,9 @@ class View(PromptView):
         Args:
             history: How far back: "90 days", a duration, or the first moment.
             settings: The options of `recall` to compare, by a name of yours, in place of those of each recall:
-                `{"usual": {}, "short": {"limit": 5}}`, or a list without names. Besides, `reader` and `embedder` take
-                what `open` takes, and `max_tokens` is the budget of a prompt. The first setting is what the others are
-                compared with. By default the usual options are compared with leaving out the reader, and each signal.
+                `{"usual": {}, "short": {"limit": 5}}`. Besides, `reader` and `embedder` take what `open` takes, and
+                `max_tokens` is the budget of a prompt. The first setting is what the others are compared with. By
+                default the usual options are compared with leaving out the reader, and each signal.
             recalls: At most so many recalls, the newest ones.
             progress: True shows a progress bar; a function is called with (done, total).
 
@@ -262,15 +262,19 @@ class View(PromptView):
             ...     [(each.name, len(each.misses)) for each in compared], compared.recommended
             ([('usual', 0), ('times', 1)], None)
         """
-        from remanence.space.back_test import back_test
+        from remanence.recall.evaluation import Evaluation
+        from remanence.space.evaluation import compare_settings, recorded_questions
 
         now = self._now()
         since = now - history if isinstance(history, timedelta) else parse_moment(history, now, argument="history")
         most = inputs.check_positive_int(recalls, "recalls")
         with self._engine.open_index(self.name) as index:
             head = self._position(index)
+        asked, skipped = recorded_questions(self._engine, self.name, head, since, most)
+        depths = {"first": 1, "found": inputs.MAX_LIMIT}
         with inputs.progress_bar(progress, "asking") as shown:
-            return back_test(self._engine, self.name, head, since, settings, most, shown)
+            results = compare_settings(self._engine, self.name, asked, settings, depths, shown)
+        return Evaluation(results, since, skipped)
 
     def as_of(self, moment: Moment) -> View:
         """This space as it was known at `moment`, read-only.

@@ -13,8 +13,8 @@ Fakes:
     ScriptedModel    a language model that returns prepared replies
     HungModel        a language model that never answers
 
-`evaluate(space, questions)` compares settings of recall on questions of your own; `remanence.testing.recall_evaluation`
-measures recall on data sets in files. Each name is loaded when it is first used.
+`evaluate(space, questions)` compares settings of recall on questions of your own, and `remanence eval` on data sets in
+files (`remanence.testing.datasets`). Each name is loaded when it is first used.
 """
 
 from __future__ import annotations

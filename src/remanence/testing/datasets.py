@@ -1,4 +1,13 @@
-"""Datasets: texts, questions about them, and the texts that answer each question."""
+"""Datasets: texts, questions about them, and the texts that answer each question.
+
+A dataset is two files of JSON lines, plain or gzipped: `<name>.corpus.jsonl` and `<name>.questions.jsonl`.
+
+corpus      id, text; optional: conversation, session, speaker, time
+questions   question, evidence (ids of the corpus items that answer it); optional: id, conversation, category,
+            question_time, evidence_sessions, answerable
+
+A question is answered from the items of its own conversation only.
+"""
 
 from __future__ import annotations
 

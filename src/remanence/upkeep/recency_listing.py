@@ -15,7 +15,6 @@ from remanence.recall.answer import Recall
 from remanence.recall.fusion import searchable_rows
 from remanence.recall.receipts import RecallRequest
 from remanence.recall.validity.current import row_states
-from remanence.recall.validity.lifetimes import with_lifetimes
 from remanence.recall.validity.superseded import unsuperseded_mask
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
 from remanence.text.text import pluralize
@@ -53,7 +52,6 @@ def list_by_recency(index: Index, request: RecallRequest) -> Recall:
                 zip(memories[: len(best)], states.current, states.successors, strict=True), 1
             )
         ]
-        hits = list(with_lifetimes(index, hits, snapshot))
     least = request.min_score
     hits = [hit for hit in hits if least is None or hit.score >= least]
     return Recall(request.text, tuple(hits), history=history, position=request.position)

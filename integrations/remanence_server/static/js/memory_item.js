@@ -38,7 +38,6 @@ export function hitItem(hit, scale) {
   if (hit.by === "rules") labels.push(h("span", { class: "badge" }, "by rules"));
   if (hit.superseded_by) labels.push(h("span", { class: "badge" }, "replaced by “", data(hit.superseded_by), "”"));
   else if (!hit.current) labels.push(h("span", { class: "badge" }, "no longer current"));
-  else if (hit.holds !== null && hit.holds < 0.5) labels.push(h("span", { class: "badge" }, `${hit.holds.toFixed(1)} likely still so`));
   const conflicts = hit.disagreements.filter((each) => each.kind === "conflict").length;
   if (conflicts) labels.push(h("span", { class: "badge" }, `in conflict with ${count(conflicts, "other memory", "other memories")}`));
   return h("li", { class: "hit" },

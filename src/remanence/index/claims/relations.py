@@ -268,11 +268,6 @@ class RelationIndex(Claims):
     def declared_single_valued(self, predicate: str, position: Position) -> bool | None:
         return self._predicates.declared_single_valued(normalize_predicate(predicate), position)
 
-    def has_one_value(self, predicate: str, position: Position) -> bool:
-        """Whether a subject has one value of a predicate at a time."""
-        rule = self._predicates.rule(normalize_predicate(predicate), position)
-        return rule.single_valued and not rule.keyed_by_object
-
     def inverse(self, predicate: str, position: Position) -> str | None:
         rule = self._predicates.rule(normalize_predicate(predicate), position)
         return rule.name if rule.is_inverse else rule.inverse

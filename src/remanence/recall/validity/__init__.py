@@ -4,7 +4,6 @@ superseded   which rows something superseded: a later version, a link or a later
 current      which rows may be returned; the factor for turns dated after the question; the mark `Hit.current`
 by_claims    before a reader reads: the order by given times, links and claims. It decides which rows are read
 other_times  its part for questions about another time: rows that were valid then come first
-lifetimes    how likely each hit still holds, by its age, its topic, and what ended in this space
 by_reader    the final order, by what the reader says of each hit, and by the signals
 ended        for a profile: how likely each memory has ended, by what a reader says of it beside later ones
 

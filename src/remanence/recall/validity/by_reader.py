@@ -16,7 +16,6 @@ from datetime import datetime
 from itertools import accumulate
 
 from remanence.index.times import MOSTLY_WITHIN, nearness_of
-from remanence.models.lifetimes import after_reading
 from remanence.ports import ListReading
 from remanence.recall.question import ParsedQuestion
 from remanence.recall.referents import Referent, is_about_other, is_about_user
@@ -46,9 +45,6 @@ _OTHER_PERSON, _USER = 0.2, 0.02
 """The factors for the probabilities of memories about another person than the one a question means; the second one for
 memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
 serve her?". Chosen by hand."""
-_HOLDS_IF_MARKED = 0.09
-"""The highest probability that a hit holds which is marked as replaced: of the marks in worlds a, b and e, 91% were
-right."""
 _CODE = re.compile(r"\b[A-Za-z]+[-_#/]?\d{2,}[\w-]*")
 _OTHER_TIME = 0.01
 """The factor for the probabilities of what is closed, and of events of another time than the one a question names.
@@ -208,13 +204,9 @@ def _with_reading(each: _ReadHit, score: float, rank: int, read: Sequence[_ReadH
     evidence = (*_scaled(each.hit), Evidence("reader", rank, share, each.holds, note))
     if is_pinned and score != each.score:
         evidence = (*evidence, Evidence("time", 1, score - each.score, 0.0, "valid at the time asked about"))
-    holds = None if each.hit.holds is None else after_reading(each.hit.holds, each.replaced)
-    hit = replace(each.hit, score=score, evidence=evidence, holds=holds)
+    hit = replace(each.hit, score=score, evidence=evidence)
     successor = _successor(each, read) if hit.current else None
-    if successor is None:
-        return hit
-    holds = None if holds is None else min(holds, _HOLDS_IF_MARKED)
-    return replace(hit, current=False, superseded_by=successor, holds=holds)
+    return hit if successor is None else replace(hit, current=False, superseded_by=successor)
 
 
 def _successor(each: _ReadHit, read: Sequence[_ReadHit]) -> Memory | None:

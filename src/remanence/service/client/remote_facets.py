@@ -16,7 +16,6 @@ from remanence.recall.answer import Recall
 from remanence.recall.receipts import Receipt
 from remanence.recall.show import RelationList
 from remanence.remember.jobs import Job
-from remanence.remember.proposals import Proposal, memory_fields
 from remanence.schema import Change, Disagreement, Memory, Relation
 from remanence.service.client.arguments import alias_to_json, like, make_request, to_list
 from remanence.service.endpoints import (
@@ -38,7 +37,7 @@ from remanence.space.facets.graph_facet import Graph
 from remanence.space.facets.graph_view import GraphView
 from remanence.space.facets.job_facet import Jobs
 from remanence.space.facets.procedure_facet import Procedures, ProceduresView
-from remanence.space.facets.proposal_facet import Proposals
+from remanence.space.facets.proposal_facet import Proposal, Proposals, proposed_fields
 from remanence.transfer.imports.importing import ImportReport
 from remanence.transfer.jsonlines import file_to_write, named_errors
 
@@ -210,7 +209,7 @@ class RemoteProposals(RemoteFacet):
     """What others offer to a remote space."""
 
     def add(self, memory: Memory, *, by: str | None = None, note: str | None = None) -> Proposal:
-        given = memory_fields(memory, by)
+        given = proposed_fields(memory, by)
         origin = {"origin_space": memory.space, "origin_memory": memory.id}
         return self._ask(proposal_operations.propose_memory, by=by, note=note, **origin, **given)
 

@@ -258,7 +258,6 @@ def profile(view: View, max_tokens: MaxTokens = 600, topics: str | None = None) 
     return view.profile(max_tokens=max_tokens, topics=named_topics(topics))
 
 
-check_answer = method_operation("POST", "/check-answer", View.check_answer, slow=True)
 briefing = method_operation("GET", "/briefing", View.briefing, field="text", slow=True, max_tokens=MaxTokens)
 spaces_below = method_operation("GET", "/spaces", Space.spaces, name="spaces_below", field="spaces")
 

@@ -6,12 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from remanence.remember import proposals as proposing
-from remanence.remember.proposals import Proposal, ProposalStatus
 from remanence.schema import MemoryKind
 from remanence.service.operation import method_operation, operation
 from remanence.service.requests import Name, Names
-from remanence.space.facets.proposal_facet import Proposals
+from remanence.space.facets.proposal_facet import Proposal, Proposals, ProposalStatus
 from remanence.space.space import Space
 
 
@@ -45,7 +43,7 @@ def propose_memory(
         "observed_by": observed_by,
         "now": now,
     }
-    return proposing.propose(space._engine, space.name, fields, (origin_space, origin_memory), by, note)
+    return space.proposals._offer(fields, (origin_space, origin_memory), by, note)
 
 
 @operation("GET", "/proposals", "write", tools="proposals")

@@ -82,8 +82,6 @@ at_risk = method_operation(
     "GET", "/upkeep/at-risk", Upkeep.decay, name="at_risk", slow=True, limit=_Limit | None, tools="upkeep"
 )
 
-review = method_operation("GET", "/upkeep/review", Upkeep.review, slow=True, limit=_Limit, tools="upkeep")
-
 
 @operation("GET", "/upkeep/clusters", slow=True, tools="upkeep")
 def clusters(

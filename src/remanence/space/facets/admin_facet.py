@@ -16,9 +16,9 @@ from remanence.index.memory_cache import retry_if_erased
 from remanence.recall.filters import row_filter
 from remanence.recall.options import FilterOptions
 from remanence.remember import remember
-from remanence.remember.proposals import is_proposals_space
 from remanence.schema import Memory
 from remanence.space.facets.facet import Facet
+from remanence.space.facets.proposal_facet import proposals_space
 from remanence.text.temporal import parse_moment
 from remanence.transfer.browse import (
     ORDERS,
@@ -183,7 +183,7 @@ class AdminView(Facet):
 
     def _listed_space_names(self) -> list[str]:
         """The names of this space and of those below it, without those of proposals."""
-        return [name for name in self._space_names() if not is_proposals_space(name)]
+        return [name for name in self._space_names() if name != proposals_space(name.rpartition("/")[0])]
 
     def _space_names(self) -> list[str]:
         """The names of this space and of those below it."""

@@ -116,17 +116,15 @@ class ProceduresView(Facet):
         if found.confidence is None or not found.confident:
             return None
         tasks: dict[str, float] = {}
-        for hit in found:
-            digest, probability = hit.memory.meta.get(TASK_FIELD), hit.answer_probability or 0.0
-            if digest is not None:
-                tasks[digest] = max(probability, tasks.get(digest, 0.0))
+        for hit in sorted(found, key=lambda hit: -(hit.answer_probability or 0.0)):
+            tasks.setdefault(hit.memory.meta.get(TASK_FIELD, ""), hit.answer_probability or 0.0)
         best = max(tasks.values(), default=0.0)
         if best < _MIN_PROBABILITY:
             return None
-        likely = sorted((pair for pair in tasks.items() if pair[1] * _CLEAR > best), key=lambda pair: -pair[1])
         known = [
             procedure_of(runs, installed, probability)
-            for digest, probability in likely
+            for digest, probability in tasks.items()
+            if probability * _CLEAR > best
             if (runs := self._runs(digest))  # none if another process erased them meanwhile
         ]
         is_clear = len({steps_digest(each.steps) for each in known}) == 1

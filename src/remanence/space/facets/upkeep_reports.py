@@ -1,4 +1,4 @@
-"""What `space.upkeep` reports without changing anything: decay, what to ask again, clusters, missed recalls, runs."""
+"""What `space.upkeep` reports without changing anything: decay, clusters, missed recalls, runs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.in_thread import in_thread
-from remanence.index.engine.inputs import Moment, progress_bar
+from remanence.index.engine.inputs import progress_bar
 from remanence.index.index import Index
 from remanence.index.numbers import Position
 from remanence.space.facets.facet import Facet
-from remanence.text.temporal import parse_moment
 from remanence.upkeep import runs
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps import decay, garbage_collection
-from remanence.upkeep.steps.asking import ReviewList, find_uncertain
 from remanence.upkeep.steps.decay import DecayReport, ScoredMemories, score_memories
 from remanence.upkeep.steps.garbage_collection import MissedRecallReport
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, Clusters, find_clusters
@@ -115,38 +113,6 @@ class UpkeepReports(Facet):
             progress,
         )
 
-    def review(
-        self, *, limit: int = 20, below: float = 0.5, now: Moment | None = None, progress: bool | Progress = False
-    ) -> ReviewList:
-        """What is worth asking again: memories that may not hold any more. Changes nothing.
-
-        How likely each is to hold depends on its age, its topic and later memories. Those about which an answer helps
-        most come first: neither certain nor surely over, important, often used. In the first call in a space the reader
-        compares every memory with those near to it, as for the first profile; later calls read only what is new.
-
-        Args:
-            limit: The most memories to list.
-            below: List what holds with a lower probability.
-            now: The moment at which they may hold; the present if left out.
-            progress: True shows a progress bar; a function is called with (done, total).
-
-        Returns:
-            The list, which prints as a table.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None, embedder="remanence-sentences") as space:
-            ...     _ = space.add("I'm training for a half marathon on Tuesdays.", now="2025-01-10")
-            ...     [each.memory.text for each in space.upkeep.review(now="2026-06-10")]
-            ["I'm training for a half marathon on Tuesdays."]
-        """
-        count, present = inputs.check_positive_int(limit, "limit"), self._engine.now()
-        if (bound := inputs.check_fraction(below, "below")) is None:
-            raise InvalidInput("below=None is not a number from 0 to 1. Leave it out for 0.5.")
-        at = present if now is None else parse_moment(now, present, argument="now")
-        with progress_bar(progress, "reading") as report_progress:
-            return find_uncertain(self._engine, self._space, at, bound, count, report_progress)
-
     def missed_recalls(self) -> MissedRecallReport:
         """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid.
 
@@ -165,7 +131,6 @@ class UpkeepReports(Facet):
 
     adecay = in_thread(decay)
     aclusters = in_thread(clusters)
-    areview = in_thread(review)
     amissed_recalls = in_thread(missed_recalls)
     aruns = in_thread(runs)
 

@@ -1,20 +1,13 @@
-"""Measures how often recall finds the memories that answer a question, on data that names them.
+"""Systems compared on data sets: how often each finds the texts that answer a question.
 
-A dataset is two files of JSON lines, plain or gzipped: `<name>.corpus.jsonl` and `<name>.questions.jsonl`.
-`remanence.testing.datasets` reads them.
-
-corpus      id, text; optional: conversation, session, speaker, time
-questions   question, evidence (ids of the corpus items that answer it); optional: id, conversation, category,
-            question_time, evidence_sessions, answerable
-
-A question is answered from the items of its own conversation only, so each conversation gets a space of its own.
-Each system is given a conversation and asked its questions; the ranking it returns is compared with the evidence.
-Figures are means over questions with a 95% bootstrap interval. The same data give the same figures, except for
-the times.
+`remanence.testing.datasets` says what a data set is. Each system is given a conversation and asked its questions; the
+ranking it returns is compared with the evidence. Figures are means over questions with a 95% bootstrap interval. The
+same data give the same figures, except for the times.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from remanence.index.engine.inputs import progress_bar
 from remanence.models.readers import DEFAULT_READER
-from remanence.recall.evaluation import mean_scores, score_ranking
+from remanence.recall.evaluation import mean_scores, recall_at, reciprocal_rank
 from remanence.space.opening import open as open_space
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
 
@@ -121,14 +114,7 @@ class Trial:
 def evaluate(
     dataset: Dataset, systems: Mapping[str, SystemFactory], *, progress: bool | Progress = False
 ) -> dict[str, Any]:
-    """Ask every system every question of a dataset.
-
-    Example:
-        >>> items = [CorpusItem("a", "Alice lives in Porto."), CorpusItem("b", "The bridge is closed.")]
-        >>> small = Dataset.from_corpus("small", items, [EvalQuestion("Where does Alice live?", ("a",))])
-        >>> evaluate(small, {"remanence": RemanenceSystem})["systems"]["remanence"]["scores"]["all"]["R@1"][0]
-        1.0
-    """
+    """Ask every system every question of a dataset."""
     trials = {name: Trial() for name in systems}
     question_count = sum(len(conversation.questions) for conversation in dataset.conversations)
     with_sessions = any(_has_sessions(conversation) for conversation in dataset.conversations)
@@ -160,6 +146,24 @@ def evaluate(
                 system.close()
     summaries = {name: trial.summary() for name, trial in trials.items()}
     return {"set": dataset.name, "questions": question_count, "systems": summaries}
+
+
+def score_ranking(ranking: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
+    """Recall at 1, 5 and 10, whether all evidence is in the first 5 and 10, MRR and NDCG@10 of one ranking.
+
+    >>> score_ranking(["b", "a"], ["a"])["MRR"], score_ranking(["b", "a"], ["a", "c"])["R@5"]
+    (0.5, 0.5)
+    """
+    rank_of = {item: rank for rank, item in enumerate(ranking, 1)}
+    ranks = [rank_of.get(item) for item in set(evidence)]
+    gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank is not None and rank <= 10)
+    ideal = sum(1 / math.log2(rank + 2) for rank in range(min(10, len(ranks))))
+    return {
+        **{f"R@{depth}": recall_at(depth, ranks) for depth in (1, 5, 10)},
+        **{f"all@{depth}": float(recall_at(depth, ranks) == 1) for depth in (5, 10)},
+        "MRR": reciprocal_rank(ranks),
+        "NDCG@10": gain / ideal,
+    }
 
 
 def _has_sessions(conversation: Conversation) -> bool:
