@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -32,18 +31,13 @@ UNUSABLE_REPLIES: Mapping[str, object] = {
 }
 """Replies for a ScriptedModel that hold no usable fact."""
 
-REPAIRABLE_REPLIES: Mapping[str, Callable[[str], str]] = {
+WORDS_AROUND: Mapping[str, Callable[[str], str]] = {
     "a fence": lambda good: f"```json\n{good}\n```",
     "prose around it": lambda good: f"Sure! Here are the facts:\n\n{good}\n\nLet me know if I missed one.",
     "thinking aloud": lambda good: f'<think>Is {{"facts": [{{"text": "x"}}]}} right?</think>{good}',
-    "a bare list": lambda good: good[good.index("[") : good.rindex("]") + 1],
-    "a lost bracket": lambda good: good[: good.rindex("]")],
-    "a comma too many": lambda good: good.replace("}]", ",},]"),
-    "Python, not JSON": lambda good: repr(json.loads(good)),
-    "one object a line": lambda good: "\n".join(json.dumps(fact) for fact in json.loads(good)["facts"]),
     "line breaks in strings": lambda good: good.replace("lives in", "lives\nin"),
 }
-"""Bad forms of a good reply in which every fact can still be read."""
+"""A good reply with what models write around it."""
 
 
 class FactsByQuotation(RuleExtractor):

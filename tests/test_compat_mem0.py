@@ -166,6 +166,27 @@ class TestChanges:
         memory.update(entry["id"], expiration_date=None)
         assert "expiration_date" not in (memory.get(entry["id"]) or {})
 
+    def test_whose_a_memory_is_cannot_be_set_through_metadata(
+        self, memory: Memory, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """As in mem0: the field is left out, and a warning says so, unless it says what is so anyway."""
+        given = {"agent_id": "victim", "actor_id": "Eve", "topic": "x"}
+        [entry] = memory.add("I sail.", user_id="a", metadata=given, infer=False)["results"]
+        assert memory.get(entry["id"])["metadata"] == {"topic": "x"}  # type: ignore[index]
+        assert [record.args for record in caplog.records] == [("agent_id",), ("actor_id",)]
+
+        caplog.clear()
+        memory.update(entry["id"], metadata={"user_id": "a", "run_id": "r", "stars": 3})
+        assert memory.get(entry["id"])["metadata"] == {"topic": "x", "stars": 3}  # type: ignore[index]
+        assert [record.args for record in caplog.records] == [("run_id",)]
+
+    def test_the_older_name_of_the_text_warns(self, memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
+        [entry] = memory.add("I sail.", user_id="a")["results"]
+        memory.update(entry["id"], text="I row.")
+        assert not caplog.records
+        memory.update(entry["id"], data="I swim.")
+        assert "`data` is an older name" in caplog.text
+
     def test_what_has_expired_is_shown_when_it_is_asked_for(self, memory: Memory) -> None:
         memory.add("The sale ends today.", user_id="u", expiration_date="2020-01-01")
         assert texts(memory.get_all(user_id="u")) == texts(memory.search("sale", user_id="u")) == []
@@ -209,7 +230,7 @@ class TestErrors:
         [
             (lambda memory: memory.add("x"), "At least one of user_id"),
             (lambda memory: memory.search("x"), "At least one of user_id"),
-            (lambda memory: memory.get_all(filters={"OR": [{"user_id": "a"}]}), "At least one of user_id"),
+            (lambda memory: memory.get_all(filters={"OR": [{"user_id": "a"}]}), "stands in OR or NOT"),
             (lambda memory: memory.get_all(filters={"user_id": "a", "NOT": [{"user_id": "b"}]}), "stands in OR or NOT"),
             (lambda memory: memory.delete_all(), "At least one of user_id"),
             (lambda memory: memory.add("x", user_id="a b"), "without spaces"),

@@ -296,7 +296,7 @@ def test_an_export_is_plain_and_is_encrypted_where_it_is_imported(home: Path, tm
     file = tmp_path / "memory.jsonl"
     with opened(home) as space:
         live(space)
-        space.admin.export(file, vectors=True)
+        space.admin.export(file)
     assert "Zanzibar" in file.read_text("utf-8")
 
     other = tmp_path / "other"

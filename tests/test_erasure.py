@@ -621,7 +621,7 @@ space.admin.export(sys.argv[2], progress=wait)
 
 
 def test_a_killed_export_leaves_no_file(home: Path, tmp_path: Path) -> None:
-    """Neither under its name nor under another; what older releases left is removed by the next export."""
+    """Neither under its name nor under another; what one left where every file has a name is replaced."""
     with open_folder(home) as space:
         fill(space)
     target = tmp_path / "out" / "memory.jsonl"
@@ -631,7 +631,7 @@ def test_a_killed_export_leaves_no_file(home: Path, tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert list(target.parent.iterdir()) == []
-    (target.parent / f"memory.jsonl.{process.pid}.part").write_text("plain text")
+    (target.parent / "memory.jsonl.part").write_text("plain text")
     with open_folder(home) as space:
         space.admin.export(target)
     assert list(target.parent.iterdir()) == [target]

@@ -156,7 +156,7 @@ STRIPE = Chat(
             triples=claim("Alex", "works_at", "Stripe"),
             replaces=[0],
         ),
-        fact("Alex prefers morning meetings.", "he likes mornings", "preference"),
+        fact("Alex prefers morning meetings.", "he likes mornings", "viewpoint"),
     ),
 )
 PHONES = (

@@ -221,13 +221,11 @@ def test_only_the_owner_may_read_what_is_stored(home: Path, tmp_path: Path) -> N
         space.add("The password of the boat is Poseidon.")
         open_files = {path.name: path.stat().st_mode & 0o077 for path in home.glob("ledger*")}
         space.admin.export(tmp_path / "memory.jsonl.gz")
-        space.admin.export_okf(tmp_path / "okf")
     shards = [path for path in home.glob("vectors/*") if path.is_dir()]
     kept = [home / "ledger.db", *home.rglob("*.idx"), *shards, tmp_path / "memory.jsonl.gz"]
-    kept += (tmp_path / "okf").rglob("*.md")
 
     assert open_files == {"ledger.db": 0, "ledger.db-wal": 0, "ledger.db-shm": 0, "ledger.head": 0}
-    assert len(kept) == 6
+    assert len(kept) == 4
     assert {path.name: path.stat().st_mode & 0o077 for path in kept} == {path.name: 0 for path in kept}
 
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
-import os
-import pickle
-import sqlite3
 import zipfile
-import zlib
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,11 +14,9 @@ import pytest
 
 import remanence
 from remanence.cli import main
-from remanence.testing import FakeClock
-from remanence.transfer.imports import json_files
+from remanence.transfer.imports import files
 from remanence.transfer.imports.importing import ImportReport
 
-DATA = Path(__file__).parent / "imports"
 UTC = timezone.utc
 
 
@@ -248,131 +241,6 @@ class TestClaude:
         assert texts(space) == ["I live in Porto.", "A new answer."]
 
 
-class TestLangGraph:
-    def test_items_become_memories_with_their_value(self, space: remanence.Space, tmp_path: Path) -> None:
-        from langgraph.store.sqlite import SqliteStore
-
-        with SqliteStore.from_conn_string(str(tmp_path / "store.db")) as store:
-            store.setup()
-            store.put(("alice", "facts"), "tea", {"content": "Alice drinks green tea."})
-            store.put(("alice", "facts"), "home", {"city": "Porto", "pets": ["Rex"]})
-            store.put(("alice", "facts"), "empty", {"seen": True})
-        report = space.admin.import_from(tmp_path / "store.db")
-
-        tea, home = sorted(space.memories(), key=lambda memory: memory.text)
-        assert tea.text == "Alice drinks green tea."
-        assert tea.source == "alice/facts"
-        assert home.text == "city: Porto\npets: Rex"
-        assert home.meta["value"] == {"city": "Porto", "pets": ["Rex"]}
-        assert reasons(report) == {"an item without text": 1}
-
-    def test_any_store_can_be_given(self, space: remanence.Space) -> None:
-        """Also one with more items than a page, and with namespaces below others."""
-        from langgraph.store.memory import InMemoryStore
-
-        store = InMemoryStore()
-        for number in range(120):
-            store.put(("notes",), f"{number}", {"text": f"Note number {number}."})
-        store.put(("notes", "old"), "x", {"text": "An old note.", "at": datetime(2026, 1, 1)})
-
-        assert space.admin.import_from(store, users="together").added == 121
-        assert space.admin.import_from(store, users="together").unchanged == 121
-
-    async def test_it_works_in_an_event_loop(self, space: remanence.Space) -> None:
-        from langgraph.store.memory import InMemoryStore
-
-        store = InMemoryStore()
-        await store.aput(("notes",), "x", {"text": "A note."})
-        assert (await space.admin.aimport_from(store)).added == 1
-
-
-@pytest.fixture
-def mem0(tmp_path: Path) -> Path:
-    """A folder as mem0 makes it: of two users, with a memory that was updated and one that was deleted."""
-    folder = tmp_path / "mem0"
-    collection = folder / "qdrant" / "collection" / "mem0"
-    collection.mkdir(parents=True)
-    (folder / "qdrant" / "meta.json").write_text('{"collections": {"mem0": {}}, "aliases": {}}')
-    for file, dump in ((collection / "storage.sqlite", "mem0_points.sql"), (folder / "history.db", "mem0_history.sql")):
-        _load(file, dump)
-    return folder
-
-
-def _load(file: Path, dump: str) -> None:
-    connection = sqlite3.connect(file)
-    connection.executescript((DATA / dump).read_text("utf-8"))
-    connection.close()
-
-
-class TestMem0:
-    def test_memories_come_with_their_earlier_versions(
-        self, space: remanence.Space, clock: FakeClock, mem0: Path
-    ) -> None:
-        clock.advance(days=200)  # the database was made in November
-        report = space.admin.import_from(mem0, user="alice")
-
-        assert set(texts(space)) == {"Alice lives in Lisbon.", "I am allergic to hazelnuts.", "Noted: no hazelnuts."}
-        lisbon = space.recall("Where does Alice live?")[0].memory
-        assert lisbon.meta["topic"] == "home"
-        found = [hit.memory for hit in space.recall("Where does Alice live?", history=True)]
-        assert {"Alice lives in Lisbon.", "Alice lives in Porto."} <= {memory.text for memory in found}
-        assert len({memory.id for memory in found if memory.text.startswith("Alice")}) == 1
-        assert reasons(report)["a memory that was deleted in mem0"] == 1
-        assert reasons(report)["it belongs to another user"] >= 1
-
-    def test_users_are_not_mixed_unless_that_is_asked_for(self, space: remanence.Space, mem0: Path) -> None:
-        with pytest.raises(remanence.InvalidInput, match=r"2 users.*'alice', 'bob'.*users='separate'"):
-            space.admin.import_from(mem0)
-        assert not space.spaces()
-
-        space.admin.import_from(mem0, users="separate")
-        assert space.spaces() == ["default/users/alice", "default/users/bob"]
-        assert "Bob plays chess." in texts(space.child("users", "bob"))
-        with pytest.raises(remanence.InvalidInput, match="nothing of the user 'carl'"):
-            space.admin.import_from(mem0, user="carl")
-
-    def test_the_history_alone_is_enough_for_the_texts(self, space: remanence.Space, mem0: Path) -> None:
-        space.admin.import_from(mem0 / "history.db")
-
-        assert "Alice lives in Lisbon." in texts(space)
-        assert "Secret to delete." not in texts(space)
-
-    def test_a_pickle_that_would_run_code_runs_none(self, space: remanence.Space, mem0: Path, tmp_path: Path) -> None:
-        class Evil:
-            def __reduce__(self) -> Any:
-                return os.mkdir, (str(tmp_path / "owned"),)
-
-        file = mem0 / "qdrant" / "collection" / "mem0" / "storage.sqlite"
-        connection = sqlite3.connect(file)
-        connection.execute("INSERT INTO points VALUES (?, ?)", (base64.b64encode(b"x"), pickle.dumps(Evil())))
-        connection.execute("INSERT INTO points VALUES ('y', ?)", (b"\x80\x04not a pickle",))
-        connection.commit()
-        connection.close()
-        report = space.admin.import_from(mem0, users="together")
-
-        assert not (tmp_path / "owned").exists()
-        assert reasons(report)["a point of Qdrant that is not one of mem0, or is damaged"] == 2
-        assert "Bob plays chess." in texts(space)
-
-
-class TestMemvara:
-    def test_claims_come_with_both_clocks(self, space: remanence.Space, clock: FakeClock, tmp_path: Path) -> None:
-        clock.advance(days=200)  # the database was made in November
-        _load(tmp_path / "memvara.db", "memvara.sql")
-        report = space.admin.import_from(tmp_path / "memvara.db")
-
-        assert space.recall("Where does Ana work?")[0].memory.text == "Ana works at Siemens"
-        bosch = next(memory for memory in space.memories() if memory.text == "Ana works at Bosch")
-        assert bosch.valid.end is not None
-        assert bosch.expires_at is not None
-        assert [(triple.subject, triple.object) for triple in bosch.triples] == [("Ana", "Bosch")]
-        turn = next(memory for memory in space.memories() if memory.text == "I moved to Lisbon.")
-        assert turn.turn.at.date().isoformat() == "2026-11-16"
-        harbour = next(memory for memory in space.memories() if "harbour" in memory.text)
-        assert harbour.source == "Harbour"
-        assert report.added == 8
-
-
 class TestMarkdown:
     def test_sections_become_memories_that_stand_on_their_own(
         self, space: remanence.Space, write: Any, tmp_path: Path
@@ -476,27 +344,35 @@ class TestDamagedAndHostileFiles:
             assert "the rest of the file" in str(report)
         assert "I am allergic to hazelnuts." in texts(space)
 
-    def test_a_long_list_is_read_in_pieces(
-        self, space: remanence.Space, write: Any, monkeypatch: pytest.MonkeyPatch
+    def test_bombs_are_refused(
+        self, space: remanence.Space, write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Wherever a piece ends: within a text, a number, an escape or a letter of several bytes."""
-        chats = [
-            chatgpt(node(f"u{n}", "root", "user", f'Tée \\ " \u2603 {n}', n + 0.25), id=f"c{n}") for n in range(40)
-        ]
-        file = write("conversations.json", json.dumps(chats, ensure_ascii=False, indent=1))
-        for size in (1, 7, 64, 1_000):
-            monkeypatch.setattr(json_files, "_CHUNK", size)
-            report = space.admin.import_from(file)
-            assert report.complete
-            assert report.added + report.unchanged == 40
-
-    def test_bombs_are_refused(self, space: remanence.Space, write: Any, tmp_path: Path) -> None:
-        blank = b"[" + b" " * (64 * 2**20)
+        """By their size when they are unpacked."""
+        monkeypatch.setattr(files, "MAX_BYTES", 2**20)
+        blank = b"[" + b" " * 2**21
         with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr("conversations.json", blank)
         for bomb in (tmp_path / "bomb.zip", write("conversations.json.gz", gzip.compress(blank))):
-            with pytest.raises(remanence.InvalidInput, match="grows from"):
+            with pytest.raises(remanence.InvalidInput, match="more than 1 MB"):
                 space.admin.import_from(bomb)
+
+    def test_no_link_is_followed(self, space: remanence.Space, write: Any, tmp_path: Path) -> None:
+        """A folder from strangers may have one to any file of this machine."""
+        secret = write("secret.md", "The key is under the mat.")
+        write("vault/a.md", "Ana sails.")
+        (tmp_path / "vault" / "b.md").symlink_to(secret)
+        (tmp_path / "vault" / "more").symlink_to(tmp_path)
+        (tmp_path / "to_vault").symlink_to("vault")
+        (tmp_path / "chats").mkdir()
+        (tmp_path / "chats" / "conversations.json").symlink_to(write("chats.json", [DINNER]))
+        for link in (tmp_path / "vault" / "b.md", tmp_path / "to_vault"):
+            with pytest.raises(remanence.InvalidInput, match=r"is a symbolic link to .*, which is not followed"):
+                space.admin.import_from(link)
+        with pytest.raises(remanence.InvalidInput, match="no notes, conversations"):
+            space.admin.import_from(tmp_path / "chats")
+        report = space.admin.import_from(tmp_path / "vault")
+        assert texts(space) == ["a\n\nAna sails."]
+        assert reasons(report) == {"a link to another file or folder": 2}
 
     def test_a_zip_with_too_many_names_is_not_opened(self, space: remanence.Space, write: Any) -> None:
         end = b"PK\x05\x06" + b"\0" * 8 + (100 * 2**20).to_bytes(4, "little") + b"\0" * 6
@@ -513,7 +389,7 @@ class TestDamagedAndHostileFiles:
             ("a.json", b'{"a": ' * 100_000),
             ("a.json", b""),
             ("a.json", b"7"),
-            ("a.db", b"SQLite format 3\x00 broken"),
+            ("a.db", b"SQLite format 3\x00"),
             ("a.bin", b"words"),
         ],
     )
@@ -525,18 +401,10 @@ class TestDamagedAndHostileFiles:
         assert name in str(refused.value)
         assert not space.spaces()
 
-    def test_other_databases_and_things_are_refused(self, space: remanence.Space, tmp_path: Path) -> None:
-        connection = sqlite3.connect(tmp_path / "app.db")
-        connection.execute("CREATE TABLE clients (name)")
-        connection.close()
-        for given, message in (
-            (tmp_path / "app.db", "tables clients"),
-            (tmp_path / "missing", "No such file"),
-            (tmp_path, "no notes"),
-            (7, "not a file name"),
-        ):
+    def test_other_things_are_refused(self, space: remanence.Space, tmp_path: Path) -> None:
+        for given, message in ((tmp_path / "missing", "No such file"), (tmp_path, "no notes"), (7, "not a file name")):
             with pytest.raises(remanence.InvalidInput, match=message):
-                space.admin.import_from(given)
+                space.admin.import_from(given)  # type: ignore[arg-type]
 
     def test_an_export_of_remanence_is_referred_to_the_call_for_it(
         self, space: remanence.Space, tmp_path: Path
@@ -578,30 +446,12 @@ class TestTheCommand:
         assert main(["--memory", str(home), "import", str(file), "--format", "chatgpt", "--branches"]) == 0
         assert "1 memory added, 3 imported before" in capsys.readouterr().out
 
-    def test_a_refused_source_makes_no_folder(self, home: Path, mem0: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--memory", str(home), "import", str(mem0)]) == 1
+    def test_a_refused_source_makes_no_folder(self, home: Path, write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        rows = [{"id": user, "memory": "I sing.", "user_id": user} for user in ("ana", "bob")]
+        assert main(["--memory", str(home), "import", str(write("mem0.json", rows))]) == 1
         assert "--users separate" in capsys.readouterr().err
         assert not home.exists()
 
     def test_a_damaged_source_ends_with_an_error_code(self, home: Path, write: Any) -> None:
         file = write("conversations.json", json.dumps([DINNER])[:-20] + "x")
         assert main(["--memory", str(home), "import", str(file)]) == 1
-
-
-def test_memory_use_does_not_grow_with_the_file(space: remanence.Space, tmp_path: Path) -> None:
-    """Of a compressed list of 30 MB, little more than a piece is held at a time."""
-    import tracemalloc
-
-    packer = zlib.compressobj(wbits=31)
-    chat = json.dumps({"title": "x", "mapping": {}, "filler": "lorem ipsum " * 500}).encode()
-    with (tmp_path / "conversations.json.gz").open("wb") as file:
-        for number in range(5_000):
-            file.write(packer.compress((b"," if number else b"[") + chat + b" "))
-        file.write(packer.compress(b"]") + packer.flush())
-    tracemalloc.start()
-    report = space.admin.import_from(tmp_path / "conversations.json.gz")
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-
-    assert report.skipped_count == 5_000
-    assert peak < 24 * 2**20

@@ -29,12 +29,16 @@ def one_fact(row: dict[str, object], *said: str, speaker: str = "user", told: da
     return checked_fact({"quotation": said[0], **row}, Chunk(tuple(pieces)), NOW)
 
 
+def claim(subject: str, object: str) -> list[dict[str, str]]:
+    return [{"subject": subject, "predicate": "lives_in", "object": object}]
+
+
 # What is believed
 
 
 def test_names_are_spelled_as_they_were_said() -> None:
     """Accents and capitals of the conversation win, in the text, the names and the claims."""
-    row = {"text": "Zoe lives in Sao Paulo.", "names": ["zoe"], "triples": [["zoe", "lives_in", "Sao Paulo"]]}
+    row = {"text": "Zoe lives in Sao Paulo.", "names": [{"name": "zoe"}], "triples": claim("zoe", "Sao Paulo")}
 
     fact = one_fact(row, "Zoë moved, she lives in São Paulo now!")
 
@@ -56,11 +60,11 @@ def test_a_quotation_says_which_turn_is_meant() -> None:
     """The one with the number that was given if it has the words, else the first that has them."""
     said = ("I like tea.", "Tea, yes.", "I like tea.")
     turns = []
-    for turn in (2, "2", 1, 7, None, [2], True):
+    for turn in (2, 1, 7, None, [2], True):
         fact = one_fact({"text": "The user likes tea.", "quotation": "I like tea", "turn": turn}, *said)
         turns.append(fact and fact.source_turns)
 
-    assert turns == [(2,), (2,), (0,), (0,), (0,), (0,), (0,)]
+    assert turns == [(2,), (0,), (0,), (0,), (0,), (0,)]
 
 
 def test_nothing_is_quoted_from_the_turns_before() -> None:
@@ -103,8 +107,9 @@ def test_a_fact_about_the_user_does_not_rest_on_words_of_the_assistant() -> None
 
 def test_a_translated_name_makes_no_claim_and_costs_confidence() -> None:
     """Munich was not said."""
-    row = {"text": "Anna lives in Munich.", "names": ["Anna", "Munich"], "confidence": 0.9}
-    fact = one_fact({**row, "triples": [["Anna", "lives_in", "Munich"]]}, "Anna lives in München.")
+    names = [{"name": "Anna"}, {"name": "Munich"}]
+    row = {"text": "Anna lives in Munich.", "names": names, "confidence": 0.9}
+    fact = one_fact({**row, "triples": claim("Anna", "Munich")}, "Anna lives in München.")
 
     assert (fact.confidence, fact.triples) == (0.45, ())
     assert [mention.name for mention in fact.mentions] == ["Anna"]
@@ -176,8 +181,8 @@ TOLD = datetime(2026, 3, 18, 20, 0, tzinfo=UTC)  # a Wednesday
 
 
 @cases("llm_answers")
-def test_a_date_has_to_agree_with_the_quotation(said: str, kind: str, when: str | None, read: str) -> None:
-    """Otherwise that of the quotation is taken. A clock time is no date, and without any an event is at its turn."""
+def test_a_date_is_believed_where_a_time_was_named(said: str, kind: str, when: str | None, read: str) -> None:
+    """If the quotation names a year, it is of that. A clock time is no date; without any, an event is at its turn."""
     shop = "The meeting on 20 March is in the shop."  # the other turn names the day of the meeting
     fact = one_fact({"text": f"{said} The user.", "kind": kind, "when": when}, said, shop, told=TOLD)
 
@@ -185,12 +190,9 @@ def test_a_date_has_to_agree_with_the_quotation(said: str, kind: str, when: str 
     assert (str(fact.valid) if fact.valid.has_bound else "always") == read
 
 
-@pytest.mark.parametrize(
-    ("until", "read"),
-    [("2026-06-30", "2026-07-01"), ("2025-06-30", "2026-07-01"), ("2026-06", "2026-07-01"), (None, "")],
-)
-def test_an_end_has_to_agree_with_the_quotation(until: str | None, read: str) -> None:
-    """Of the right year."""
+@pytest.mark.parametrize(("until", "read"), [("2026-06-30", "2026-07-01"), ("2026-06", "2026-07-01"), (None, "")])
+def test_an_end_is_the_last_day(until: str | None, read: str) -> None:
+    """Of the month, if only that is given."""
     fact = one_fact({"text": "The contract runs.", "until": until}, "My contract runs until 30 June.", told=TOLD)
 
     assert fact is not None
@@ -211,7 +213,7 @@ def test_a_copy_of_everything_said_is_no_fact() -> None:
 
 def test_i_is_the_one_who_speaks() -> None:
     """By name where the turn has one."""
-    row = {"text": "Caroline likes tea.", "triples": [["I", "likes", "tea"]]}
+    row = {"text": "Caroline likes tea.", "triples": claim("I", "tea")}
 
     fact = one_fact(row, "I like tea.", speaker="Caroline")
 
@@ -222,11 +224,11 @@ def test_i_is_the_one_who_speaks() -> None:
 @pytest.mark.parametrize(
     ("said", "read"),
     [
-        ("yesterday", "2026-05-03"),
+        ("yesterday", "2026-05-04 09:00"),
         ("2026-05-03", "2026-05-03"),
         ("2024-02", "2024-02-01 to 2024-03-01"),
         ("2024-02-01/2024-02-05", "2024-02-01 to 2024-02-06"),
-        (2019, "2019-01-01 to 2020-01-01"),
+        ("2019", "2019-01-01 to 2020-01-01"),
         ("at some point", "2026-05-04 09:00"),
         ("", "2026-05-04 09:00"),
         (["May"], "2026-05-04 09:00"),
@@ -235,26 +237,9 @@ def test_i_is_the_one_who_speaks() -> None:
     ],
 )
 def test_times_are_read_against_the_turn(said: object, read: str) -> None:
-    """Words or ISO; with neither, an event is as old as the turn that tells it."""
+    """ISO; with anything else, an event is as old as the turn that tells it."""
     row = {"text": "Alice ran a race.", "kind": "episode", "when": said}
     fact = one_fact(row, "Alice ran a race.", "That was in 2019 or on 3 February 2024.")
-
-    assert str(fact.valid) == read
-
-
-@pytest.mark.parametrize(
-    ("statement", "asked", "read"),
-    [
-        ("I start at Spotify then.", "So you start on January 13?", "2027-01-13"),
-        ("I start at Spotify on June 13.", "", "2026-06-13"),
-        ("I started at Spotify on June 13.", "", "2025-06-13"),
-    ],
-)
-def test_a_date_of_a_plan_lies_ahead(statement: str, asked: str, read: str) -> None:
-    """A model leaves the year out: the tense of the turn decides, also if another turn names the day."""
-    when = "January 13" if asked else "June 13"
-    row = {"text": "The user starts at Spotify.", "kind": "plan", "when": when}
-    fact = one_fact(row, statement, asked)
 
     assert str(fact.valid) == read
 
@@ -262,20 +247,19 @@ def test_a_date_of_a_plan_lies_ahead(statement: str, asked: str, read: str) -> N
 def test_what_is_so_has_no_end_unless_one_was_said() -> None:
     """Since 2019, until March; an end before the beginning is not an end."""
     ends = {}
-    for until in (None, "March 2026", "2018"):
+    for until in (None, "2026-03", "2018"):
         row = {"text": "Alice lives in Porto.", "when": "2019", "until": until}
         fact = one_fact(row, "Alice lives in Porto.", "From 2019 on, until March 2026; not in 2018.")
         ends[until] = fact and str(fact.valid)
 
-    assert ends == {None: "since 2019-01-01", "March 2026": "2019-01-01 to 2026-04-01", "2018": "since 2019-01-01"}
+    assert ends == {None: "since 2019-01-01", "2026-03": "2019-01-01 to 2026-04-01", "2018": "since 2019-01-01"}
 
 
 @pytest.mark.parametrize(
-    ("given", "read"),
-    [(0.7, 0.7), (7, 1.0), (-1, 0.0), ("0.4", 0.4), ("high", 0.9), ("very", 0.6), (None, 0.6), (True, 0.6)],
+    ("given", "read"), [(0.7, 0.7), (7, 1.0), (-1, 0.0), (float("nan"), 0.6), ("high", 0.6), (None, 0.6), (True, 0.6)]
 )
 def test_importance_is_a_number_from_0_to_1(given: object, read: float) -> None:
-    """However it was written."""
+    """Anything else is left out."""
     fact = one_fact({"text": "Alice ran.", "importance": given}, "Alice ran.")
 
     assert fact.importance == read
@@ -307,18 +291,18 @@ FACTS = st.lists(
 
 
 @settings(deadline=None)
-@given(facts=FACTS, share=st.floats(0, 1), spaces=st.sampled_from([None, 1]), listed=st.booleans())
-def test_any_part_of_an_answer_gives_only_whole_facts(
-    facts: list[dict[str, Any]], share: float, spaces: int | None, listed: bool
+@given(facts=FACTS, share=st.floats(0, 1), spaces=st.sampled_from([None, 1]))
+def test_a_whole_answer_is_read_and_a_part_of_one_is_not(
+    facts: list[dict[str, Any]], share: float, spaces: int | None
 ) -> None:
-    """Cut it anywhere: what is read are the first facts as they were written, and never a piece of one."""
-    whole = json.dumps(facts if listed else {"facts": facts}, indent=spaces)
-
+    """Cut it anywhere."""
+    whole = json.dumps({"facts": facts}, indent=spaces)
     rows = parse_rows(Reply(text=whole[: round(share * len(whole))]), "facts")
 
-    read = [] if rows is None else list(rows.rows)
-    assert json.dumps(read) == json.dumps(facts[: len(read)])  # as text: NaN is not equal to itself
-    assert share < 1 or len(read) == len(facts)
+    if share == 1:
+        assert json.dumps(rows) == json.dumps(facts)  # as text: NaN is not equal to itself
+    elif round(share * len(whole)) < len(whole):
+        assert rows is None
 
 
 @settings(deadline=None)
@@ -327,7 +311,7 @@ def test_any_text_can_be_looked_at(text: str) -> None:
     """Nothing that a model may write makes the reading fail."""
     rows = parse_rows(Reply(text=text), "facts")
 
-    assert rows is None or all(isinstance(row, dict) for row in rows.rows)
+    assert rows is None or all(isinstance(row, dict) for row in rows)
 
 
 @settings(max_examples=examples(30), deadline=None)  # the first of them loads dateparser

@@ -75,8 +75,10 @@ def test_a_notebook_shows_what_it_prints(
 def test_a_notebook_can_be_read_on_a_code_host(path: Path) -> None:
     """Every cell was run, no picture is a frame, nothing of a machine is in the file, and no cell is long."""
     code = [cell for cell in _read(path).cells if cell.cell_type == "code"]
+    shown = [out for cell in code for out in cell.outputs if {"image/svg+xml", "text/html"} & set(out.get("data", {}))]
 
     assert [cell.execution_count for cell in code] == [*range(1, len(code) + 1)]
+    assert shown
     assert "<iframe" not in path.read_text("utf-8")
     assert not re.search(r"/root/|/home/|/work/|/tmp/|https?://(?!www\.w3\.org)", path.read_text("utf-8"))
     assert len(code) <= MOST_CODE_CELLS
@@ -166,7 +168,7 @@ def _text(cell: Any) -> str:
     for output in cell.get("outputs", []):
         data = output.get("data", {})
         if "image/svg+xml" in data:
-            drawn = ElementTree.fromstring(data["image/svg+xml"]).iter("{http://www.w3.org/2000/svg}text")
+            drawn = ElementTree.fromstring(data["image/svg+xml"]).iter("{http://www.w3.org/2000/svg}tspan")
             lines += [each.text or "" for each in drawn]
         elif "text/html" in data:
             page = _PageText(data["text/html"]).lines

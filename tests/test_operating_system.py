@@ -27,7 +27,6 @@ from remanence.operating_system import (
     bytes_on_disk,
     limit_this_process,
     max_open_files,
-    may_have_ended,
     next_data,
     open_for_changes,
     open_unnamed,
@@ -123,20 +122,6 @@ def test_a_lock_keeps_the_place_in_the_file(tmp_path: Path) -> None:
         file.write(b"two")
         write_at_start(file.fileno(), b"ONE")
     assert (tmp_path / "a").read_bytes() == b"ONE two"
-
-
-def test_a_process_that_has_ended_is_known() -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    assert may_have_ended(ended.pid)
-    assert not may_have_ended(os.getpid())
-
-
-@pytest.mark.usefixtures("windows")
-def test_no_signal_is_sent_to_ask_for_a_process_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Signal 0 is Ctrl-C there."""
-    monkeypatch.setattr(os, "kill", None)
-    assert may_have_ended(os.getpid())
 
 
 @SYSTEMS

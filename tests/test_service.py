@@ -452,12 +452,12 @@ class TestFiles:
         assert (answer.kind, answer.added) == ("Markdown folder", 1)
 
     def test_a_file_of_another_program_is_known_by_what_is_in_it(self, space: Space, tmp_path: Path) -> None:
-        """Also if it is called as texts or rows are; a dry run says what would come."""
-        chat = "25/05/2026, 21:02 - Ana: I am back from Faro."
+        """Also if it is called as rows are; a dry run says what would come."""
         graph = '{"type": "entity", "name": "Ana", "entityType": "person", "observations": ["Sails"]}\n'
-        planned = self.add(space, tmp_path, "chat.txt", chat, dry_run=True)
+        mem0 = '{"results": [{"id": "m", "memory": "Ana rows.", "actor_id": "Ana"}]}'
+        planned = self.add(space, tmp_path, "all.json", mem0, dry_run=True)
 
-        assert (planned.kind, planned.added, planned.dry_run, space.count()) == ("WhatsApp chat", 1, True, 0)
+        assert (planned.kind, planned.added, planned.dry_run, space.count()) == ("mem0 listing", 1, True, 0)
         assert planned.speakers == {"Ana": 1}
         assert self.add(space, tmp_path, "memory.jsonl", graph).kind == "MCP memory server file"
         assert self.add(space, tmp_path, "notes.csv", "text\nAna sails.\n").added == 1

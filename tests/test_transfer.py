@@ -20,7 +20,6 @@ from threading import Thread
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,7 +34,6 @@ from remanence.ledger.codec import event_kind, remap_positions
 from remanence.schema import Window
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.text.text import text_hash
-from remanence.transfer import import_vectors
 from remanence.transfer.jsonlines import JsonLinesReader, JsonLinesWriter
 
 Opener = Callable[..., Space]
@@ -140,30 +138,14 @@ class TestExact:
         assert new.verify().entries == out.entries
         assert new.admin.check() == {}
 
-    @pytest.mark.parametrize("vectors", [True, False])
-    def test_it_answers_as_before(self, lived: Space, fresh: Opener, tmp_path: Path, vectors: bool) -> None:
-        """With the same scores and reasons, of now and of the past; vectors are made anew if need be."""
-        lived.admin.export(tmp_path / "a.jsonl", vectors=vectors)
+    def test_it_answers_as_before(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
+        """With the same scores and reasons, of now and of the past; vectors are made anew."""
+        lived.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new")
         remanence.restore(tmp_path / "a.jsonl", into=new)
 
         assert answers(new) == answers(lived)
         assert new.admin.stats().unembedded == 0
-
-    def test_with_its_vectors_only_a_sample_is_embedded_again(
-        self, fresh: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """They were paid for; some are compared with what they should be."""
-        monkeypatch.setattr(import_vectors, "MAX_CHECKED", 7)
-        old, counting = fresh(), Counting()
-        old.add_many([f"Walked under {number} arches today." for number in range(50)])
-        kept = old.admin.export(tmp_path / "a.jsonl.gz", vectors=True)
-        new = fresh(embedder=counting)
-        assert remanence.restore(tmp_path / "a.jsonl.gz", into=new).vectors == kept.vectors >= 50
-        assert counting.texts == 7
-
-        other = remanence.restore(tmp_path / "a.jsonl.gz", into=fresh(embedder=HashingEmbedder(32)))
-        assert (other.vectors, "another embedder" in str(other)) == (0, True)
 
     def test_what_points_at_lines_points_at_them_still(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """Undone lines, receipts, jobs and erasures, though every line has another position."""
@@ -284,7 +266,7 @@ class TestWhat:
 
     def test_erased_words_are_not_in_the_file(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """Nor in what is made of it; that something was there is."""
-        lived.admin.export(tmp_path / "a.jsonl", vectors=True)
+        lived.admin.export(tmp_path / "a.jsonl")
         new = fresh()
         remanence.restore(tmp_path / "a.jsonl", into=new)
 
@@ -391,7 +373,6 @@ class TestRefused:
                 {"at": 1, "kind": "served", "event": {"receipt": "r", "asked": {"position": 1, "now": "noon"}}},
                 "not a receipt",
             ),
-            ({"vectors": {"00": "AAAA"}}, "its vectors cannot be read"),
             ({"space": 3, "lines": 0}, "3 is not the name of a space"),
             ({"space": "", "lines": 0}, "space 'default' comes twice"),
         ],
@@ -495,18 +476,26 @@ class TestMeanwhile:
             lived.admin.export(tmp_path / "no" / "such" / "folder.jsonl")
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no pipes with names")
-    def test_a_link_is_followed_and_a_pipe_is_refused(self, space: Space, tmp_path: Path) -> None:
-        """Neither is replaced by a file."""
+    def test_a_link_and_a_pipe_are_refused(self, space: Space, tmp_path: Path) -> None:
+        """Neither is replaced by a file, nor is what the link leads to."""
         os.mkfifo(tmp_path / "pipe")
-        (tmp_path / "to_pipe").symlink_to("pipe")
-        for name in ("pipe", "to_pipe"):
-            with pytest.raises(InvalidInput, match="a device or a pipe; name a file"):
-                space.admin.export(tmp_path / name)
-        (tmp_path / "to_file").symlink_to("file.jsonl")
-        space.admin.export(tmp_path / "to_file")
-        assert (tmp_path / "to_pipe").is_fifo()
-        assert (tmp_path / "to_file").is_symlink()
-        assert (tmp_path / "file.jsonl").read_bytes()
+        with pytest.raises(InvalidInput, match="a device or a pipe; name a file"):
+            space.admin.export(tmp_path / "pipe")
+        (tmp_path / "mine.txt").write_text("mine")
+        for link, target in (("to_file", "mine.txt"), ("to_nothing", "new.jsonl")):
+            (tmp_path / link).symlink_to(target)
+            with pytest.raises(InvalidInput, match=f"a symbolic link to {target}, which is not followed"):
+                space.admin.export(tmp_path / link)
+            assert (tmp_path / link).is_symlink()
+        assert (tmp_path / "mine.txt").read_text() == "mine"
+        assert not (tmp_path / "new.jsonl").exists()
+
+    def test_a_link_to_an_export_is_not_imported(self, space: Space, fresh: Opener, tmp_path: Path) -> None:
+        space.add("Ana sails.")
+        space.admin.export(tmp_path / "a.jsonl")
+        (tmp_path / "link.jsonl").symlink_to("a.jsonl")
+        with pytest.raises(InvalidInput, match=r"a symbolic link to a\.jsonl, which is not followed"):
+            remanence.restore(tmp_path / "link.jsonl", into=fresh())
 
     @pytest.mark.parametrize("after", [0, 100, 200])
     def test_an_import_that_is_interrupted_is_continued(
@@ -629,14 +618,11 @@ class TestTyped:
             out, err = capsys.readouterr()
             return code, (out + err).strip()
 
-        assert typed("--memory", str(home), "export", str(file), "--children", "--vectors") == (
-            0,
-            f"{file}: 2 entries of 2 spaces, 4 vectors",
-        )
-        assert typed("--memory", str(new), "--space", "work/x", "import", str(file)) == (
-            0,
-            f"{file}: 2 entries of 2 spaces, 4 vectors",
-        )
+        for words in (
+            ("--memory", str(home), "export", str(file), "--children"),
+            ("--memory", str(new), "--space", "work/x", "import", str(file)),
+        ):
+            assert typed(*words) == (0, f"{file}: 2 entries of 2 spaces")
         assert typed("spaces", str(new)) == (0, "work/x\nwork/x/bob")
         code, said = typed("--memory", str(tmp_path / "other"), "import", str(tmp_path / "nothing"))
         assert (code, "cannot be read" in said, (tmp_path / "other").exists()) == (1, True, False)
@@ -719,80 +705,28 @@ def sample(hint: Any) -> Any:
     return made.get(hint, datetime(2025, 1, 1, 1, 1, 1, 1, tzinfo=timezone.utc))
 
 
-def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """A file with its lines changed, and every checksum right."""
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    with JsonLinesWriter(path) as file:
-        for line in lines[:-1]:
-            line.pop("crc")
-            file.write(json.dumps(change(line), ensure_ascii=False, separators=(",", ":")))
-        file.finish()
-
-
-def encoded(vector: Any) -> str:
-    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
-
-
 class TestVectors:
-    """Vectors of a file from anywhere, and those of other spaces."""
+    """Vectors are made of the texts, whatever a file or another space has."""
 
     TEXT = "The door code is 4711."
 
-    def doctor(self, path: Path, fresh: Opener, vector: Any, text: str = TEXT, **embedder: Any) -> None:
-        """An export in which one text has another vector."""
-        old = fresh()
-        old.add_many([self.TEXT, "Alice drinks tea.", "The harbour is closed."])
-        old.admin.export(path, vectors=True)
+    def test_those_in_a_file_of_an_earlier_build_are_not_read(self, fresh: Opener, tmp_path: Path) -> None:
+        """Whoever wrote the file might have changed them, and with them what is found."""
+        old, new = fresh(), fresh()
+        old.add_many([self.TEXT, "Alice drinks tea."])
+        old.admin.export(tmp_path / "a.jsonl")
+        lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text("utf-8").splitlines()]
+        tea = base64.b64encode(HashingEmbedder().embed(["Alice drinks tea."])[0].astype("<f4").tobytes()).decode()
+        lines[-1:] = [{"vectors": {text_hash(self.TEXT).hex(): tea}}]
+        with JsonLinesWriter(tmp_path / "a.jsonl") as file:
+            for line in lines:
+                line.pop("crc", None)
+                file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
+            file.finish()
+        assert remanence.restore(tmp_path / "a.jsonl", into=new).entries == 2
 
-        def change(line: dict[str, Any]) -> dict[str, Any]:
-            if "vectors" in line:
-                given = line["vectors"] if not embedder else {}
-                return {"vectors": {**given, text_hash(text).hex(): encoded(vector)}}
-            if "embedder" in line:
-                return {**line, "embedder": {**line["embedder"], **embedder}}
-            return line
-
-        rewrite(path, change)
-
-    def test_a_doctored_one_is_not_used(self, fresh: Opener, tmp_path: Path) -> None:
-        """The text is embedded, as if the file had no vectors."""
-        embedder = HashingEmbedder()
-        self.doctor(tmp_path / "a.jsonl", fresh, embedder.embed(["Alice drinks tea."])[0])
-        new = fresh()
-        report = remanence.restore(tmp_path / "a.jsonl", into=new)
-
-        assert report.vectors == 0
-        assert "1 vector of" in str(report)
         assert new.recall("Alice drinks tea.", signals=["vectors"])[0].memory.text == "Alice drinks tea."
-        key = text_hash(self.TEXT)
-        kept = new._engine.ledger.vectors("default", new._engine.embedder.fingerprint, [key])[key]
-        assert np.allclose(kept, embedder.embed([self.TEXT])[0])
-
-    def test_other_spaces_are_not_touched(self, fresh: Opener, tmp_path: Path, home: Path) -> None:
-        """A text of theirs, a wrong dimension: neither changes what they answer, now or when they are rebuilt."""
-        victim = fresh(home)
-        victim.add(self.TEXT)
-        before = [hit.score for hit in victim.recall(self.TEXT)]
-        self.doctor(tmp_path / "a.jsonl", fresh, np.zeros(64))
-        self.doctor(tmp_path / "b.jsonl", fresh, np.ones(3), dimension=3)
-        for name in "ab":
-            remanence.restore(tmp_path / f"{name}.jsonl", into=victim.child(name))
-        victim.rebuild()
-
-        assert [hit.score for hit in victim.recall(self.TEXT)] == before
-        for space in (victim, victim.child("a"), victim.child("b")):
-            found = space.recall("What is the door code?")
-            assert (found[0].memory.text, found.missing) == (self.TEXT, {})
-            assert space.admin.check() == {}
-
-    def test_one_of_a_text_that_the_file_lacks_is_left_out(self, fresh: Opener, tmp_path: Path) -> None:
-        """It would wait for somebody to add that text."""
-        secret, embedder = "The safe is behind the mirror.", HashingEmbedder()
-        self.doctor(tmp_path / "a.jsonl", fresh, embedder.embed(["Alice drinks tea."])[0], text=secret)
-        new = fresh()
-        remanence.restore(tmp_path / "a.jsonl", into=new)
-
-        assert not new._engine.ledger.vectors("default", new._engine.embedder.fingerprint, [text_hash(secret)])
+        assert answers(new) == answers(old)
 
     def test_what_another_space_holds_is_embedded_all_the_same(self, fresh: Opener, home: Path) -> None:
         """The time it takes must not tell whether a sibling has a text."""

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,13 +49,13 @@ def texts(recall: Any) -> list[str]:
 # One list
 
 
-def test_each_hit_names_its_space(ana: Space, team: Space, tmp_path: Path) -> None:
+def test_each_hit_names_its_space(ana: Space, team: Space) -> None:
     """By its full name, or by the one that the union gives it."""
     found = remanence.union(ana, team).recall("What is the staging server called?")
     assert (found[0].memory.text, found[0].space, found.receipt) == (HERON, team.name, None)
     assert {hit.space for hit in found} == {ana.name, team.name}
     assert "(in default/team)" in found.explain()
-    assert "default/team: The staging" in Path(found.show().save(tmp_path / "signals.svg")).read_text("utf-8")
+    assert "default/team: The staging" in found.show().html
 
     named = remanence.union(mine=ana, ours=team).recall("What is the staging server called?")
     assert [hit.space for hit in named if hit.memory.text == HERON] == ["ours"]

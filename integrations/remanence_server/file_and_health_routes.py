@@ -71,7 +71,6 @@ class ExportRequest(BaseModel, extra="forbid"):
     """What an export contains in addition to the entries of the space."""
 
     children: bool = False
-    vectors: bool = False
 
 
 class EventsRequest(BaseModel):

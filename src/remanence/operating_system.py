@@ -128,22 +128,6 @@ def user_cache_folder() -> Path:
 # Processes
 
 
-def may_have_ended(process: int) -> bool:
-    """Whether no process has this number. Always True on Windows, where signal 0 is Ctrl-C and cannot be used to ask:
-    there a file that a running process has open cannot be deleted."""
-    return True if sys.platform == "win32" else _has_ended(process)
-
-
-def _has_ended(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it is of another user
-        return False
-    return False
-
-
 def after_fork(function: Callable[[], object]) -> None:
     """Call a function in each process that is forked from this one. Windows has no forks."""
     if hasattr(os, "register_at_fork"):

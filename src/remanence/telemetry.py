@@ -1,9 +1,8 @@
 """Traces and metrics of what a space does, by OpenTelemetry's conventions for memory. Needs the extra `otel`.
 
-`instrument` wraps the methods below while it is on, as instrumentations of Python libraries do. Until then nothing of
-OpenTelemetry is imported, and no call passes through anything. Each method of `_OPERATIONS` is a span of the kind that
-the conventions call a memory operation, with these below it: `rank vectors`, `rank words`, `rank graph` and
-`rank times`, `embed`, `read` (the reader) and `write ledger`.
+`instrument` installs a hook (`hooks.py`) that makes a span of each step. A step whose name is in the conventions is an
+operation, with these below it: `rank vectors`, `rank words`, `rank graph` and `rank times`, `embed`, `read` (the
+reader) and `write ledger`. Until then nothing of OpenTelemetry is imported.
 
 Names are those of the semantic conventions for GenAI: https://github.com/open-telemetry/semantic-conventions-genai
 (docs/gen-ai/gen-ai-spans.md, Memory). What they have no name for begins with `remanence.`. No text is recorded unless
@@ -12,26 +11,20 @@ it is asked for.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
-from remanence.ledger.in_memory import InMemoryLedger
-from remanence.ledger.sql import SqlLedger
-from remanence.models.embedders import CheckedEmbedder
-from remanence.recall import fusion, recall
+from remanence.hooks import install_hook, installed_hook
 from remanence.recall.reading import MAX_READ_HITS
 from remanence.schema import Memory
 from remanence.schema.version import __version__
-from remanence.space.space import Space
-from remanence.space.view import View
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram, MeterProvider
@@ -46,28 +39,8 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28
 asked faster than a language model."""
 _MAX_TEXT = 2_000
 """Characters of a query or a memory that a span has."""
-_OPERATIONS: tuple[tuple[type, str, str], ...] = (
-    (View, "_recall_with", "search_memory"),
-    (Space, "add", "upsert_memory"),
-    (Space, "add_many", "upsert_memory"),
-    (Space, "add_turns", "upsert_memory"),
-    (Space, "remember", "upsert_memory"),
-    (Space, "touch", "update_memory"),
-    (Space, "unforget", "update_memory"),
-    (Space, "revise", "update_memory"),
-    (Space, "end", "update_memory"),
-    (Space, "revert", "update_memory"),
-    (Space, "forget", "delete_memory"),
-    (Space, "forget_many", "delete_memory"),
-    (Space, "erase", "delete_memory"),
-    (Space, "erase_many", "delete_memory"),
-    (Space, "erase_space", "delete_memory_store"),
-)
-_ON_ONE_RECORD = ("touch", "unforget", "revise", "end", "revert", "forget", "erase")
 _in_operation: ContextVar[bool] = ContextVar("remanence_in_operation", default=False)
 """Whether an operation runs: one that another one calls, as `forget` calls `forget_many`, is none of the caller."""
-_installed: list[tuple[Any, str, Any]] = []
-"""What was wrapped: the owner, the name, and what was there before. It is in `vars` of the owner, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +51,84 @@ class _Telemetry:
     durations: Histogram
     records: Histogram
     texts: bool
+
+    def follow(self, step: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Call a step in a span of its own."""
+        if step.endswith(("_memory", "_memory_store")):
+            return self._operation(step, function, args, options)
+        if step == "write ledger":
+            return self._transaction(function(*args, **options), type(args[0]).__name__)
+        name = f"rank {args[1].name}" if step == "rank" else step
+        with self.tracer.start_as_current_span(name) as span:
+            if step == "embed":
+                embedder, texts = args
+                span.set_attribute("gen_ai.request.model", embedder.name)
+                span.set_attribute("remanence.texts", 1 if isinstance(texts, str) else len(texts))
+            result = function(*args, **options)
+            if step == "rank":
+                reasons = {"abstained": result.abstention_reason, "missing": result.missing_reason}
+                span.set_attribute("remanence.rows", len(result.rows))
+                span.set_attributes({f"remanence.{name}": reason for name, reason in reasons.items() if reason})
+            elif step == "read":
+                span.set_attribute("remanence.lines", min(len(args[0]), MAX_READ_HITS))
+                span.set_attributes({f"remanence.missing.{name}": reason for name, reason in result.missing.items()})
+            return result
+
+    def _operation(
+        self, operation: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        if _in_operation.get():  # one that another one calls is none of the caller
+            return function(*args, **options)
+        attributes = {"gen_ai.operation.name": operation, "gen_ai.memory.store.id": args[0].name}
+        subject = args[1] if len(args) > 1 else options.get("id", options.get("ids"))
+        if operation in ("update_memory", "delete_memory") and isinstance(subject, str | Memory):
+            attributes["gen_ai.memory.record.id"] = subject if isinstance(subject, str) else subject.id
+        if self.texts and operation == "search_memory":
+            attributes["gen_ai.memory.query.text"] = args[1][:_MAX_TEXT]
+        begun, labels, token = time.perf_counter(), {"gen_ai.operation.name": operation}, _in_operation.set(True)
+        with self.tracer.start_as_current_span(operation, attributes=attributes, record_exception=False) as span:
+            try:
+                result = function(*args, **options)
+                self._describe(span, operation, result)
+                return result
+            except Exception as problem:
+                labels["error.type"] = type(problem).__name__
+                span.set_attribute("error.type", labels["error.type"])
+                raise
+            finally:
+                self.durations.record(time.perf_counter() - begun, labels)
+                _in_operation.reset(token)
+
+    def _describe(self, span: Span, operation: str, result: Any) -> None:
+        """What an operation found or wrote, as attributes of its span."""
+        scores: list[float] = []
+        count = result if isinstance(result, int) else 1
+        if operation == "search_memory":
+            memories, scores = [hit.memory for hit in result], [hit.score for hit in result]
+            span.set_attribute("remanence.ledger.position", result.position)
+            span.set_attribute("remanence.receipt.id", result.receipt.id if result.receipt is not None else "")
+            span.set_attributes({f"remanence.missing.{signal}": reason for signal, reason in result.missing.items()})
+            if result.confidence is not None:
+                span.set_attribute("remanence.confidence", result.confidence)
+        else:
+            memories = [each for each in (result if isinstance(result, list) else [result]) if isinstance(each, Memory)]
+        for several in (result, getattr(result, "memories", None)):  # a recall or a list; a certificate of erasure
+            count = len(several) if isinstance(several, Sequence) else count
+        if operation != "delete_memory_store":
+            span.set_attribute("gen_ai.memory.record.count", count)
+            self.records.record(count, {"gen_ai.operation.name": operation})
+        if self.texts and memories:
+            # By the schema of the conventions (gen-ai-memory-records.json).
+            shown = [{"id": memory.id, "content": memory.text[:_MAX_TEXT]} for memory in memories]
+            scored = [{**each, "score": score} for each, score in zip(shown, scores, strict=True)] if scores else shown
+            span.set_attribute("gen_ai.memory.records", json.dumps(scored, ensure_ascii=False))
+
+    @contextmanager
+    def _transaction(self, transaction: AbstractContextManager[Any], ledger: str) -> Iterator[Any]:
+        """A write transaction with its commit."""
+        span = self.tracer.start_as_current_span("write ledger", attributes={"remanence.ledger": ledger})
+        with span, transaction as opened:
+            yield opened
 
 
 def instrument(
@@ -115,7 +166,6 @@ def instrument(
         from opentelemetry import metrics, trace
     except ModuleNotFoundError as error:
         raise MissingExtra('traces need OpenTelemetry. Run: pip install "remanence[otel]"') from error
-    uninstrument()
     if texts is None:
         texts = os.environ.get(TEXTS_VARIABLE, "").strip().lower() in ("true", "1", "span_only", "span_and_event")
     meter = metrics.get_meter("remanence", __version__, meter_provider)
@@ -130,34 +180,22 @@ def instrument(
         meter.create_histogram("remanence.memory.records", unit="{record}", description="Memories found or written."),
         texts,
     )
-    for owner, name, operation in _OPERATIONS:
-        _wrap(owner, name, functools.partial(_operation, telemetry, operation))
-    _wrap(fusion, "_rank_with", functools.partial(_ranking, telemetry))
-    _wrap(recall, "read_hits", functools.partial(_reading, telemetry))
-    for name in ("embed", "embed_query"):
-        _wrap(CheckedEmbedder, name, functools.partial(_embedding, telemetry))
-    for ledger in (SqlLedger, InMemoryLedger):
-        _wrap(ledger, "transaction", functools.partial(_transaction, telemetry))
+    install_hook(telemetry.follow)
 
 
 def uninstrument() -> None:
-    """Record nothing from now on, and take the wrappers away."""
-    while _installed:
-        owner, name, before = _installed.pop()
-        if before is None:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, before)
+    """Record nothing from now on."""
+    install_hook(None)
 
 
 def is_instrumented() -> bool:
     """Whether spans are recorded."""
-    return bool(_installed)
+    return installed_hook() is not None
 
 
 def current_trace_id() -> str:
     """The id of the trace that this code runs in, as a log has it; "" if there is none."""
-    if not _installed:
+    if not is_instrumented():
         return ""
     from opentelemetry import trace
 
@@ -168,7 +206,7 @@ def current_trace_id() -> str:
 def outgoing_headers() -> dict[str, str]:
     """The headers by which a request of this code belongs to its trace; none if nothing is recorded."""
     headers: dict[str, str] = {}
-    if _installed:
+    if is_instrumented():
         from opentelemetry import propagate
 
         propagate.inject(headers)
@@ -216,126 +254,3 @@ def export_by_otlp(service_name: str) -> Callable[[], None]:
         numbers.shutdown()
 
     return end
-
-
-def _wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    original = getattr(owner, name)
-
-    @functools.wraps(original)
-    def wrapped(*args: Any, **options: Any) -> Any:
-        return wrapper(original, *args, **options)
-
-    _installed.append((owner, name, vars(owner).get(name)))
-    setattr(owner, name, wrapped)
-
-
-def _operation(
-    telemetry: _Telemetry, operation: str, original: Callable[..., Any], view: View, *args: Any, **options: Any
-) -> Any:
-    """Call a method of a space in a span of its own."""
-    from opentelemetry.trace import SpanKind
-
-    if _in_operation.get():
-        return original(view, *args, **options)
-    attributes = {"gen_ai.operation.name": operation, "gen_ai.memory.store.id": view.name}
-    record = args[0] if args else options.get("id", options.get("ids"))
-    if original.__name__ in _ON_ONE_RECORD and isinstance(record, str | Memory):
-        attributes["gen_ai.memory.record.id"] = record if isinstance(record, str) else record.id
-    if telemetry.texts and operation == "search_memory":
-        attributes["gen_ai.memory.query.text"] = args[0][:_MAX_TEXT]
-    begun, error, token = time.perf_counter(), "", _in_operation.set(True)
-    with telemetry.tracer.start_as_current_span(
-        operation, kind=SpanKind.INTERNAL, attributes=attributes, record_exception=False
-    ) as span:
-        try:
-            result = original(view, *args, **options)
-            _describe(telemetry, span, operation, result)
-            return result
-        except Exception as problem:
-            error = type(problem).__name__
-            span.set_attribute("error.type", error)
-            raise
-        finally:
-            labels = {"gen_ai.operation.name": operation, **({"error.type": error} if error else {})}
-            telemetry.durations.record(time.perf_counter() - begun, labels)
-            _in_operation.reset(token)
-
-
-def _describe(telemetry: _Telemetry, span: Span, operation: str, result: Any) -> None:
-    """What an operation found or wrote, as attributes of its span."""
-    if operation == "search_memory":
-        records = [hit.memory for hit in result]
-        span.set_attributes(
-            {
-                "remanence.ledger.position": result.position,
-                "remanence.receipt.id": result.receipt.id if result.receipt is not None else "",
-                **({} if result.confidence is None else {"remanence.confidence": result.confidence}),
-                **{f"remanence.missing.{signal}": reason for signal, reason in result.missing.items()},
-            }
-        )
-        scores: list[float | None] = [hit.score for hit in result]
-    else:
-        records = [result] if isinstance(result, Memory) else _memories(result)
-        scores = [None] * len(records)
-    if operation != "delete_memory_store":
-        count = len(records) if operation == "search_memory" else _count(result, records)
-        span.set_attribute("gen_ai.memory.record.count", count)
-        telemetry.records.record(count, {"gen_ai.operation.name": operation})
-    if telemetry.texts and records:
-        shown = [_record(memory, score) for memory, score in zip(records, scores, strict=True)]
-        span.set_attribute("gen_ai.memory.records", json.dumps(shown, ensure_ascii=False))
-
-
-def _count(result: Any, records: Sequence[Memory]) -> int:
-    """How many memories an operation was about; `forget_many` and a certificate of erasure say so."""
-    if isinstance(result, int):
-        return result
-    if isinstance(result, list):
-        return len(result)
-    return 1 if result is None else len(getattr(result, "memories", records))
-
-
-def _memories(result: Any) -> list[Memory]:
-    return [each for each in result if isinstance(each, Memory)] if isinstance(result, list) else []
-
-
-def _record(memory: Memory, score: float | None) -> Mapping[str, Any]:
-    """A memory by the schema of the conventions (gen-ai-memory-records.json)."""
-    found = {"id": memory.id, "content": memory.text[:_MAX_TEXT]}
-    return found if score is None else {**found, "score": score}
-
-
-def _ranking(telemetry: _Telemetry, original: Callable[..., Any], index: Any, signal: Any, *args: Any) -> Any:
-    with telemetry.tracer.start_as_current_span(f"rank {signal.name}") as span:
-        ranking = original(index, signal, *args)
-        reasons = {"abstained": ranking.abstention_reason, "missing": ranking.missing_reason}
-        span.set_attribute("remanence.rows", len(ranking.rows))
-        span.set_attributes({f"remanence.{name}": reason for name, reason in reasons.items() if reason})
-        return ranking
-
-
-def _reading(telemetry: _Telemetry, original: Callable[..., Any], hits: Sequence[Any], *args: Any) -> Any:
-    with telemetry.tracer.start_as_current_span("read") as span:
-        result = original(hits, *args)
-        span.set_attribute("remanence.lines", min(len(hits), MAX_READ_HITS))
-        span.set_attributes({f"remanence.missing.{name}": reason for name, reason in result.missing.items()})
-        return result
-
-
-def _embedding(telemetry: _Telemetry, original: Callable[..., Any], embedder: CheckedEmbedder, texts: Any) -> Any:
-    with telemetry.tracer.start_as_current_span("embed") as span:
-        span.set_attribute("gen_ai.request.model", embedder.name)
-        span.set_attribute("remanence.texts", 1 if isinstance(texts, str) else len(texts))
-        return original(embedder, texts)
-
-
-def _transaction(telemetry: _Telemetry, original: Callable[..., Any], ledger: Any) -> AbstractContextManager[Any]:
-    return _in_span(telemetry, original(ledger), type(ledger).__name__)
-
-
-@contextmanager
-def _in_span(telemetry: _Telemetry, transaction: AbstractContextManager[Any], ledger: str) -> Iterator[Any]:
-    """A write transaction with its commit."""
-    span = telemetry.tracer.start_as_current_span("write ledger", attributes={"remanence.ledger": ledger})
-    with span, transaction as opened:
-        yield opened

@@ -7,7 +7,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from remanence.cli.locations import list_spaces, memory_location, open_space
 from remanence.cli.output import Lines, Result
 from remanence.cli.parser import command, provided_options, section, space_command
 from remanence.errors import InvalidInput
+from remanence.index.engine.inputs import check_unlinked_path
 from remanence.ledger import ledger_exists
 
 if TYPE_CHECKING:
@@ -39,17 +39,15 @@ def compact(args: Namespace) -> Lines:
     return Lines(compacted())
 
 
-@space_command("export", "export memory.jsonl.gz --children", "file --children --vectors")
+@space_command("export", "export memory.jsonl.gz --children", "file --children")
 def export(space: Space, args: Namespace) -> Result:
     """Write a space to a file."""
     progress = output.stdout_is_terminal()
-    return Result(space.admin.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
+    return Result(space.admin.export(args.file, children=args.children, progress=progress))
 
 
 @command(
-    "import",
-    "import conversations.zip --dry-run",
-    "sources --format --user --users --branches --observed-by --date-order --dry-run",
+    "import", "import conversations.zip --dry-run", "sources --format --user --users --branches --observed-by --dry-run"
 )
 def import_(args: Namespace) -> Lines:
     """Import chats and memories of other programs, notes, tables, or an export of a space."""
@@ -57,13 +55,12 @@ def import_(args: Namespace) -> Lines:
     from remanence.transfer.imports.detection import open_source
     from remanence.transfer.imports.importing import check_source
 
-    paths = [Path(source).expanduser() for source in args.sources]
-    now = datetime.now(timezone.utc)
+    paths = [check_unlinked_path(source, "source") for source in args.sources]
     for path in paths:  # all of them before anything is written, or a folder is created
         if is_export(path):
             Importer(path)  # refuses a file that is not an export
             continue
-        with closing(open_source(path, args.format, now, date_order=args.date_order)) as source:
+        with closing(open_source(path, args.format)) as source:
             check_source(source, args.user, args.users)
     is_new = args.dry_run and not ledger_exists(memory_location(args, create=True))
     complete: list[bool] = []
@@ -82,7 +79,7 @@ def _import_one(space: Space, path: Path, args: Namespace, complete: list[bool])
     progress = output.stdout_is_terminal()
     if is_export(path):
         return remanence.restore(path, into=space, progress=progress)
-    options = provided_options(args, "format user users branches observed_by date_order dry_run")
+    options = provided_options(args, "format user users branches observed_by dry_run")
     try:
         report = space.admin.import_from(path, progress=progress, **options)
     except KeyboardInterrupt:
@@ -90,12 +87,6 @@ def _import_one(space: Space, path: Path, args: Namespace, complete: list[bool])
         raise
     complete.append(report.complete)
     return report
-
-
-@space_command("export-okf", "export-okf ./bundle", "bundle")
-def export_okf(space: Space, args: Namespace) -> Result:
-    """Write the memories to a folder in the Open Knowledge Format."""
-    return Result(space.admin.export_okf(args.bundle))
 
 
 @command("migrate", "migrate ./memory postgresql://user@db.example/memory", "source target")

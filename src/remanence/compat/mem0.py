@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import wraps
 from itertools import islice
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from uuid import uuid4
 
 from remanence.compat.mem0_config import open_options
-from remanence.compat.mem0_filters import FilterParts, result_count, split_filters
+from remanence.compat.mem0_filters import ID_NAMES, KEPT, Filters, read_filters
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import HistoryEvent
 from remanence.index.engine.in_thread import ClosedAtEnd
@@ -31,15 +31,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Row = dict[str, Any]
 
-_LEVELS = {"user_id": "users", "agent_id": "agents", "run_id": "runs"}
+log = logging.getLogger(__name__)
+_LEVELS = dict(zip(ID_NAMES, ("users", "agents", "runs"), strict=True))
 _UNSET: Any = object()
-_KEPT = "mem0"
-"""The field of `Memory.meta` with the metadata of the caller."""
 _EVENTS = {"memory added": "ADD", "memory revised": "UPDATE", "forgotten": "DELETE", "erased": "DELETE"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """A memory, the space that it is in, and the ids that this space is of."""
 
     space: Space
@@ -48,7 +46,7 @@ class _Found:
 
 
 class Memory(ClosedAtEnd):
-    """Memories of users, agents and runs, as mem0 has them.
+    """Memories of users, agents and runs, as mem0 has them. Wrong arguments raise InvalidInput, a ValueError.
 
     Args:
         config: A configuration as mem0 has it; see `from_config`.
@@ -74,9 +72,6 @@ class Memory(ClosedAtEnd):
 
         `vector_store` may be "remanence" or "qdrant" with a `path`, `llm` and `embedder` may hold a model object of
         LangChain or LlamaIndex as `config["model"]`.
-
-        Raises:
-            InvalidInput: A part of it cannot be had, such as a graph store or a model by its name.
         """
         return cls(config_dict)
 
@@ -94,28 +89,10 @@ class Memory(ClosedAtEnd):
         memory_type: str | None = None,
         prompt: str | None = None,
     ) -> dict[str, list[Row]]:
-        """Store a text or messages.
+        """Store a text or messages, of at least one of the three ids.
 
         With a language model and `infer`, the facts in them are stored as well, and returned. Without, each message is
-        stored as it was said.
-
-        Args:
-            messages: A text, a message, or a list of messages with `role` and `content`.
-            user_id: Whose memory it is. One of the three ids is needed.
-            agent_id: The agent that it belongs to.
-            run_id: The run or session that it belongs to.
-            metadata: Fields of yours.
-            timestamp: When it was said.
-            expiration_date: The last day on which it is found.
-            infer: Whether a language model extracts facts, if there is one.
-            memory_type: Not supported; leave it out.
-            prompt: Not supported; leave it out.
-
-        Returns:
-            What was stored, under "results": each with "id", "memory" and "event".
-
-        Raises:
-            InvalidInput: No id is given, or a value cannot be used.
+        stored as it was said. `memory_type` and `prompt` are not supported.
         """
         for name, value, instead in (
             ("memory_type", memory_type, "What worked for a task is recorded by memory.space.procedures."),
@@ -123,29 +100,31 @@ class Memory(ClosedAtEnd):
         ):
             if value is not None:
                 raise InvalidInput(f"{name}={value!r} is not supported. Leave it out. {instead}")
-        ids = _checked_ids(user_id=user_id, agent_id=agent_id, run_id=run_id)
-        space = self._space_of(ids)
+        ids = read_filters(None, user_id=user_id, agent_id=agent_id, run_id=run_id).ids
         given = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         given = [given] if isinstance(given, Mapping) else given
         if not isinstance(given, Sequence) or not all(isinstance(message, Mapping) for message in given):
             raise InvalidInput(f"messages={messages!r} is not a text, a message or a list of messages with content.")
-        expires = _expiry(expiration_date)
+        common = {
+            "conversation": ids.get("run_id") or "mem0",
+            "meta": {KEPT: _own_metadata(metadata or {}, {})},
+            "time": timestamp,
+            "expires_at": _expiry(expiration_date),
+        }
         rows = [
             {
+                **common,
                 "role": message.get("role") or "user",
+                "speaker": message.get("name") or None,
                 "content": _text(message.get("content")),
                 "key": f"mem0:{uuid4()}",
-                "conversation": str(ids.get("run_id") or "mem0"),
-                "meta": {_KEPT: dict(metadata or {})},
-                **({"speaker": message["name"]} if message.get("name") else {}),
-                **({} if timestamp is None else {"time": timestamp}),
-                **({} if expires is None else {"expires_at": expires}),
             }
             for message in given
             if message.get("role") in (None, "user", "assistant") and _text(message.get("content")).strip()
         ]
+        space = self.space.child(*(part for name in ids for part in (_LEVELS[name], ids[name])))
         stored = [] if not rows else space.remember(rows) if infer else space.add_turns(rows)
-        return {"results": [_added(memory) for memory in stored]}
+        return {"results": [{"id": m.id, "memory": m.text, "event": "ADD", **_role(m)} for m in stored]}
 
     def search(
         self,
@@ -163,51 +142,29 @@ class Memory(ClosedAtEnd):
         run_id: object = None,
         limit: int | None = None,
     ) -> dict[str, list[Row]]:
-        """The memories that answer a query, best first.
+        """The memories that answer a query, best first, each with a score.
 
-        Args:
-            query: The query.
-            top_k: How many results at most; 20 if left out. `limit` is an older name of it.
-            filters: The ids, and conditions on metadata.
-            threshold: The lowest score of a result, from 0 to 1; none if left out.
-            rerank: Accepted; the first hits are always read by a model.
-            explain: Add "score_details": what each signal said.
-            reference_date: The present moment for words such as "yesterday".
-            show_expired: Include what has expired or was replaced.
-            user_id: The same as in `filters`.
-            agent_id: The same as in `filters`.
-            run_id: The same as in `filters`.
-            limit: An older name of `top_k`.
-
-        Returns:
-            The memories under "results": each with "id", "memory", "score" and its ids, times and metadata.
-
-        Raises:
-            InvalidInput: No id is given, or a value cannot be used.
+        `reference_date` is the present moment for words such as "yesterday". `explain` adds "score_details": what each
+        signal said. Whatever `rerank` is, the first hits are read by a model.
         """
         if not isinstance(query, str) or not query.strip():
             raise InvalidInput(f"query={query!r} is not a text with a visible character.")
         if threshold is not None and (not isinstance(threshold, int | float) or not 0 <= threshold <= 1):
             raise InvalidInput(f"threshold={threshold!r} is not a number from 0 to 1.")
-        count = result_count(top_k, limit)
-        parts = split_filters(filters, _ids(user_id=user_id, agent_id=agent_id, run_id=run_id))
-        options: dict[str, Any] = {"now": reference_date, "min_score": threshold, **_recall_filters(parts)}
-        if show_expired:
-            options["history"] = True
-        hits = [
+        count = _count(top_k, limit)
+        wanted = read_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        options: dict[str, Any] = {"now": reference_date, "min_score": threshold, **wanted.of_recall}
+        options |= {"history": True} if show_expired else {}
+        found = [
             (hit, _Found(space, ids, hit.memory))
-            for space, ids in self._spaces(parts.ids)
+            for space, ids in self._spaces(wanted.ids)
             for hit in (space.recall(query, limit=count, **options) if count else ())
         ]
-        hits.sort(key=lambda found: -found[0].score)
-        return {
-            "results": [
-                _row(found)
-                | {"score": hit.score}
-                | ({"score_details": {each.signal: each.reason for each in hit.evidence}} if explain else {})
-                for hit, found in hits[:count]
-            ]
-        }
+        rows = []
+        for hit, where in sorted(found, key=lambda pair: -pair[0].score)[:count]:
+            details = {"score_details": {each.signal: each.reason for each in hit.evidence}} if explain else {}
+            rows.append({**_row(where), "score": hit.score, **details})
+        return {"results": rows}
 
     def get(self, memory_id: str) -> Row | None:
         """One memory; None if there is no such memory."""
@@ -225,26 +182,10 @@ class Memory(ClosedAtEnd):
         run_id: object = None,
         limit: int | None = None,
     ) -> dict[str, list[Row]]:
-        """The memories of a user, an agent or a run, oldest first.
-
-        Args:
-            filters: The ids, and conditions on metadata.
-            top_k: How many at most; 20 if left out.
-            show_expired: Include what has expired.
-            user_id: The same as in `filters`.
-            agent_id: The same as in `filters`.
-            run_id: The same as in `filters`.
-            limit: An older name of `top_k`.
-
-        Returns:
-            The memories under "results", as `search` gives them, without a score.
-
-        Raises:
-            InvalidInput: No id is given, or a value cannot be used.
-        """
-        count = result_count(top_k, limit)
-        parts = split_filters(filters, _ids(user_id=user_id, agent_id=agent_id, run_id=run_id))
-        return {"results": [_row(found) for found in islice(self._listed(parts, show_expired), count)]}
+        """The memories of a user, an agent or a run, oldest first."""
+        count = _count(top_k, limit)
+        wanted = read_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        return {"results": [_row(found) for found in islice(self._listed(wanted, show_expired), count)]}
 
     def update(
         self,
@@ -254,33 +195,24 @@ class Memory(ClosedAtEnd):
         expiration_date: object = _UNSET,
         data: str | None = None,
     ) -> dict[str, str]:
-        """Change the text, metadata or last day of a memory. What it said before is in `history`.
-
-        Args:
-            memory_id: The memory.
-            text: The new text.
-            metadata: Fields to add or to change.
-            expiration_date: The last day on which it is found; None: no such day.
-            data: An older name of `text`.
-
-        Raises:
-            InvalidInput: There is no such memory, or nothing to change.
-        """
+        """Change the text, metadata or last day of a memory. What it said before is in `history`. `data` is an older
+        name of `text`."""
+        if data is not None:
+            log.warning("update(): `data` is an older name, which mem0 will remove. Use `text` instead.")
         new = data if text is None else text
         if new is None and metadata is None and expiration_date is _UNSET:
             raise InvalidInput("nothing is to be changed. Give text, metadata or expiration_date.")
-        space, memory = self._must_find(memory_id)
-        meta = {**memory.meta, _KEPT: {**memory.meta.get(_KEPT, {}), **(metadata or {})}}
+        space, ids, memory = self._must_find(memory_id)
+        changed = _own_metadata(metadata or {}, {**ids, **_role(memory)})
         fields: dict[str, Any] = {
             "key": memory.key,
             "tags": memory.tags,
-            "meta": meta,
+            "meta": {**memory.meta, KEPT: {**memory.meta.get(KEPT, {}), **changed}},
             "expires_at": memory.expires_at if expiration_date is _UNSET else _expiry(expiration_date),
         }
         said = memory.text if new is None else new
         if memory.key is None:  # a fact that a language model found: nothing names its versions
-            source = {"source": memory.source, "observed_by": memory.observed_by}
-            better = space.add(said, **fields | source)
+            better = space.add(said, **fields, source=memory.source, observed_by=memory.observed_by)
             space.graph.link(better, "supersedes", memory)
         elif memory.turn is not None:
             turn = {"speaker": memory.turn.speaker, "conversation": memory.turn.conversation, "time": memory.turn.at}
@@ -290,23 +222,15 @@ class Memory(ClosedAtEnd):
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:
-        """Hide a memory. Its history stays; `memory.space.erase` of its space removes the text for good.
-
-        Raises:
-            InvalidInput: There is no such memory.
-        """
-        space, memory = self._must_find(memory_id)
+        """Hide a memory. Its history stays; `memory.space.erase` of its space removes the text for good."""
+        space, _, memory = self._must_find(memory_id)
         space.forget(memory, why="deleted")
         return {"message": "Memory deleted successfully!"}
 
     def delete_all(self, user_id: object = None, agent_id: object = None, run_id: object = None) -> dict[str, str]:
-        """Hide all memories of a user, an agent or a run.
-
-        Raises:
-            InvalidInput: No id is given.
-        """
-        parts = FilterParts(_checked_ids(user_id=user_id, agent_id=agent_id, run_id=run_id))
-        for found in list(self._listed(parts, show_expired=True)):
+        """Hide all memories of a user, an agent or a run."""
+        wanted = read_filters(None, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        for found in list(self._listed(wanted, show_expired=True)):
             found.space.forget(found.memory, why="deleted")
         return {"message": "Memories deleted successfully!"}
 
@@ -330,41 +254,33 @@ class Memory(ClosedAtEnd):
         if self._is_own:
             self.space.close()
 
-    def _space_of(self, ids: Mapping[str, str]) -> Space:
-        path = [part for name, level in _LEVELS.items() if name in ids for part in (level, ids[name])]
-        return self.space.child(*path)
-
     def _spaces(self, ids: Mapping[str, str]) -> Iterator[tuple[Space, Mapping[str, str]]]:
         """The spaces whose memories have these ids, and perhaps others; with all of their ids."""
-        begin = ["users", ids["user_id"]] if "user_id" in ids else []
-        top = self.space.child(*begin) if begin else self.space
+        top = self.space.child("users", ids["user_id"]) if "user_id" in ids else self.space
         for name in top.spaces():
-            path = _unescaped(name[len(self.space.name) + 1 :])
+            below = name[len(self.space.name) + 1 :].split("/")
+            path = [part.replace("%2F", "/").replace("%25", "%") for part in below if part]
             levels = dict(zip(path[::2], path[1::2], strict=False))
             found = {name: levels[level] for name, level in _LEVELS.items() if level in levels}
             is_ours = bool(path) and len(path) == 2 * len(found)
             if is_ours and all(found.get(name) == value for name, value in ids.items()):
                 yield self.space.child(*path), found
 
-    def _listed(self, parts: FilterParts, show_expired: bool) -> Iterator[_Found]:
-        filters = _recall_filters(parts)
-        for space, ids in self._spaces(parts.ids):
+    def _listed(self, wanted: Filters, show_expired: bool) -> Iterator[_Found]:
+        for space, ids in self._spaces(wanted.ids):
             for status in ("current", "expired") if show_expired else ("current",):
-                for memory in space.memories(status, **filters):
+                for memory in space.memories(status, **wanted.of_recall):
                     yield _Found(space, ids, memory)
 
     def _find(self, memory_id: str) -> _Found | None:
-        for space, ids in self._spaces({}):
-            memory = space.get(memory_id)
-            if memory is not None:
-                return _Found(space, ids, memory)
-        return None
+        found = (_Found(space, ids, memory) for space, ids in self._spaces({}) if (memory := space.get(memory_id)))
+        return next(found, None)
 
-    def _must_find(self, memory_id: str) -> tuple[Space, StoredMemory]:
+    def _must_find(self, memory_id: str) -> _Found:
         found = self._find(memory_id)
         if found is None:
             raise InvalidInput(f"Memory with id {memory_id} not found. `get_all` lists the ids.")
-        return found.space, found.memory
+        return found
 
 
 def _async(method: Callable[Concatenate[Memory, P], T]) -> Callable[..., Any]:
@@ -401,21 +317,21 @@ class AsyncMemory(ClosedAtEnd):
         self.memory.close()
 
 
-def _ids(**given: object) -> dict[str, object]:
-    return {name: value for name, value in given.items() if value is not None}
+def _own_metadata(metadata: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of the caller without the fields that say whose a memory is. `known` are those that it has."""
+    identity = (*ID_NAMES, "actor_id")
+    for name in identity:
+        if name in metadata and metadata[name] != known.get(name):
+            log.warning("metadata[%r] is ignored: whose a memory is cannot be set through metadata", name)
+    return {name: value for name, value in metadata.items() if name not in identity}
 
 
-def _checked_ids(**given: object) -> dict[str, str]:
-    return split_filters(None, _ids(**given)).ids
-
-
-def _unescaped(path: str) -> list[str]:
-    return [part.replace("%2F", "/").replace("%25", "%") for part in path.split("/")] if path else []
-
-
-def _recall_filters(parts: FilterParts) -> dict[str, Any]:
-    filters: dict[str, Any] = {"meta": parts.meta(_KEPT)} if parts.metadata else {}
-    return filters | ({"speaker": parts.actor} if parts.actor else {})
+def _count(top_k: int | None, limit: int | None) -> int:
+    """How many results are asked for: 20, if it is not said. `limit` is an older name."""
+    count = next((value for value in (top_k, limit) if value is not None), 20)
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise InvalidInput(f"top_k={count!r} is not a whole number of 0 or more.")
+    return count
 
 
 def _text(content: object) -> str:
@@ -433,10 +349,8 @@ def _expiry(day: object) -> datetime | None:
     if day is None:
         return None
     try:
-        last = (
-            day.date() if isinstance(day, datetime) else day if isinstance(day, date) else date.fromisoformat(str(day))
-        )
-    except (TypeError, ValueError):
+        last = day if isinstance(day, date) else date.fromisoformat(str(day))
+    except ValueError:
         raise InvalidInput(f"expiration_date={day!r} is not a date such as '2026-12-31'.") from None
     return datetime(last.year, last.month, last.day, tzinfo=UTC) + timedelta(days=1)
 
@@ -449,10 +363,6 @@ def _role(memory: StoredMemory) -> dict[str, str | None]:
     return {"actor_id": None if known else speaker, "role": known or "user"}
 
 
-def _added(memory: StoredMemory) -> Row:
-    return {"id": memory.id, "memory": memory.text, "event": "ADD", **_role(memory)}
-
-
 def _row(found: _Found) -> Row:
     memory = found.memory
     last_day = memory.expires_at and (memory.expires_at - timedelta(days=1)).date().isoformat()
@@ -460,28 +370,28 @@ def _row(found: _Found) -> Row:
         "id": memory.id,
         "memory": memory.text,
         "hash": hashlib.md5(memory.text.encode(), usedforsecurity=False).hexdigest(),
-        "metadata": dict(memory.meta.get(_KEPT, {})) or None,
+        "metadata": dict(memory.meta.get(KEPT, {})) or None,
         "created_at": memory.recorded_at.isoformat(),
         "updated_at": memory.revised_at.isoformat(),
         **found.ids,
-        **{name: value for name, value in _role(memory).items() if value},
-        **({"expiration_date": last_day} if last_day else {}),
+        **{name: value for name, value in {**_role(memory), "expiration_date": last_day}.items() if value},
     }
 
 
 def _change(memory_id: str, event: HistoryEvent, before: Sequence[Row]) -> Row:
-    old = before[-1]["new_memory"] if before else None
     is_deleted = _EVENTS[event.kind] == "DELETE"
     memory = event.value if isinstance(event.value, StoredMemory) else None
     at = event.recorded_at.isoformat()
     return {
         "id": f"{memory_id}:{event.position}",
         "memory_id": memory_id,
-        "old_memory": old,
+        "old_memory": before[-1]["new_memory"] if before else None,
         "new_memory": None if is_deleted or memory is None else memory.text,
         "event": _EVENTS[event.kind],
         "created_at": before[0]["created_at"] if before else at,
         "updated_at": at,
         "is_deleted": is_deleted,
-        **({"actor_id": None, "role": None} if memory is None else {"actor_id": None, "role": None} | _role(memory)),
+        "actor_id": None,
+        "role": None,
+        **(_role(memory) if memory else {}),
     }

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.index.vectors.stores.qdrant import Qdrant
 
+_MODELS = {"llm": "extractor", "embedder": "embedder"}
+"""The parts that are models, each with the argument of `remanence.open`."""
 _IGNORED = ("version", "history_db_path")
 """The release of mem0's interface, and where it keeps what changed: that is in the ledger."""
 _REFUSED = {
     "graph_store": "The graph is part of every space: leave it out, and ask memory.space.graph.",
     "reranker": "Hits are read by a small model that comes with the package: leave it out.",
     "custom_instructions": "Leave it out, and give an extractor of yours: Memory(extractor=...).",
-    "custom_fact_extraction_prompt": "Leave it out, and give an extractor of yours: Memory(extractor=...).",
-    "custom_update_memory_prompt": "Leave it out: which memory holds is decided when it is asked for.",
 }
-_STORES = "'remanence' with a path, or 'qdrant' with a path, or with a url and a path"
-_GIVE_A_MODEL = (
-    "Give {'provider': 'langchain', 'config': {'model': <an object of LangChain or LlamaIndex>}}, or leave it out"
-)
 
 
 def open_options(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,55 +29,47 @@ def open_options(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(config, Mapping):
         raise InvalidInput(f"config={config!r} is not a dict such as {{'vector_store': {{...}}}}.")
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"location": os.environ.get("REMANENCE_MEMORY", "./memory")}
     for name, part in config.items():
         if name in _IGNORED or part is None:
             continue
         if name in _REFUSED:
             raise InvalidInput(f"{name}={part!r} has no meaning here. {_REFUSED[name]}")
-        if name not in _PARTS:
-            known = ", ".join((*_PARTS, *_IGNORED))
-            raise InvalidInput(f"there is no part {name!r} of a configuration. The parts are {known}.")
-        provider, settings = _provider(name, part)
-        options |= _PARTS[name](provider, settings)
-    return {"location": os.environ.get("REMANENCE_MEMORY", "./memory")} | options
+        if name not in (*_MODELS, "vector_store"):
+            raise InvalidInput(f"there is no part {name!r} of a configuration here. Leave it out.")
+        provider = part.get("provider") if isinstance(part, Mapping) else None
+        settings = (part.get("config") or {}) if isinstance(part, Mapping) else None
+        if not isinstance(provider, str) or not isinstance(settings, Mapping):
+            raise InvalidInput(f"{name}={part!r} is not of the form {{'provider': '...', 'config': {{...}}}}.")
+        if name == "vector_store":
+            options |= _store_options(provider, settings)
+        else:
+            options[_MODELS[name]] = _model(provider, settings.get("model"))
+    return options
 
 
-def _provider(name: str, part: object) -> tuple[str, Mapping[str, Any]]:
-    provider = part.get("provider") if isinstance(part, Mapping) else None
-    settings = (part.get("config") or {}) if isinstance(part, Mapping) else None
-    if not isinstance(provider, str) or not isinstance(settings, Mapping):
-        raise InvalidInput(f"{name}={part!r} is not of the form {{'provider': '...', 'config': {{...}}}}.")
-    return provider, settings
-
-
-def _vector_store(provider: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _store_options(provider: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     if provider not in ("remanence", "qdrant"):
-        raise InvalidInput(f"the vector store {provider!r} cannot be used. Give {_STORES}; or leave it out.")
+        raise InvalidInput(
+            f"the vector store {provider!r} cannot be used. Give 'remanence' with a path, or 'qdrant' with a path, or "
+            "with a url and a path; or leave it out."
+        )
     path, url = settings.get("path"), settings.get("url")
     if settings.get("host"):
         url = f"http://{settings['host']}:{settings.get('port') or 6333}"
     if path is not None and (Path(path) / "meta.json").is_file():
         raise InvalidInput(
-            f"{path} is a Qdrant folder of mem0. Name another path, and take over what is in it by "
-            f"memory.space.admin.import_from({str(path)!r}, users='separate')."
+            f"{path} is a Qdrant folder of mem0. Name another path, write what mem0's get_all returns to a JSON file, "
+            "and take it over by memory.space.admin.import_from(file, users='separate')."
         )
     given = {"location": path, "vectors": Qdrant(url, key=settings.get("api_key")) if url else None}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _model(option: str) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
-    def model(provider: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        found = settings.get("model")
-        if found is None or isinstance(found, str):
-            raise InvalidInput(f"{provider!r} with model={found!r} cannot be called from here. {_GIVE_A_MODEL}.")
-        return {option: found}
-
+def _model(provider: str, model: object) -> object:
+    if model is None or isinstance(model, str):
+        raise InvalidInput(
+            f"{provider!r} with model={model!r} cannot be called from here. Give {{'provider': 'langchain', 'config': "
+            "{'model': <an object of LangChain or LlamaIndex>}}, or leave it out."
+        )
     return model
-
-
-_PARTS: Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
-    "vector_store": _vector_store,
-    "llm": _model("extractor"),
-    "embedder": _model("embedder"),
-}

@@ -7,5 +7,6 @@ diff.py               what changed between two moments
 assertions.py         writes: relations and links and their ends, predicates, changes to entities
 entity_map.py         all entities of a view as a map
 activity.py           memories by week and kind, and what is mentioned more and more
-pictures/             SVG pictures of all these
+layout.py             what layouts of igraph need besides
+pictures.py           pictures of a part of the graph, and exports to other libraries
 """

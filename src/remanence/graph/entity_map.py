@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.graph.graph_at_time import GraphAtTime
-from remanence.graph.pictures.layout import seeded_igraph, separate
+from remanence.graph.layout import seeded_igraph, separate
 from remanence.index.index import PositionCache
 
 _MAX_GROUPS = 150

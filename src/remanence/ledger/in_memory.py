@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import Closed, InvalidInput, LedgerError
+from remanence.hooks import step
 from remanence.ledger import chain
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
 from remanence.ledger.locks import ThreadLocks
@@ -46,6 +47,7 @@ class InMemoryLedger:
         self._last_erasure = 0
         self._meta: dict[str, str] = {}
 
+    @step("write ledger")
     @contextmanager
     def transaction(self) -> Iterator[InMemoryTransaction]:
         with self._write_lock:

@@ -19,6 +19,7 @@ import numpy as np
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.events import Emptied, Erased
+from remanence.hooks import step
 from remanence.ledger import chain, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
 from remanence.schema import OPEN_END, Entry
@@ -71,6 +72,7 @@ class SqlLedger(ABC):
 
     # Writing
 
+    @step("write ledger")
     @contextmanager
     def transaction(self) -> Iterator[SqlTransaction]:
         with self._write_lock:

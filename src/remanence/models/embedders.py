@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput, MissingExtra, RemanenceError
+from remanence.hooks import step
 from remanence.models.text_model import SHA256 as MODEL_SHA256
 from remanence.models.text_model import TextModel, check_tokenizers, read_checked
 from remanence.models.time_limit import TimedOut, TimeLimit
@@ -193,6 +194,7 @@ class CheckedEmbedder:
     def _set_dimension(self, dimension: int) -> None:
         self.dimension, self.fingerprint = dimension, self.inner.fingerprint or f"{self.name}@{dimension}"
 
+    @step("embed")
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row of unit length for each text; the embedder is called in batches."""
         if isinstance(texts, str):
@@ -203,6 +205,7 @@ class CheckedEmbedder:
             return rows[0]
         return np.concatenate(rows) if rows else np.zeros((0, self.dimension or 0), np.float32)
 
+    @step("embed")
     def embed_query(self, text: str) -> Vector:
         """One vector of unit length for a question."""
         row: Vector = self._rows(lambda question: np.atleast_2d(self.inner.embed_query(question)), text, 1)[0]

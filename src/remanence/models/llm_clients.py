@@ -82,7 +82,7 @@ def _ask_langchain(model: Any, prompt: str, schema: type[BaseModel] | None) -> R
     if not (isinstance(answer, Mapping) and "raw" in answer):
         return _reply(answer)  # the model ignores `include_raw`
     parsed = answer.get("parsed")
-    reply = _reply(_tool_arguments(answer["raw"]) if parsed is None else parsed)
+    reply = _reply(answer["raw"] if parsed is None else parsed)
     return replace(reply, usage=_langchain_usage(answer["raw"]))
 
 
@@ -182,13 +182,6 @@ def _usage(reported: Any, read: str, written: str) -> TokenUsage | None:
     if not (isinstance(tokens_in, int) and isinstance(tokens_out, int)) or min(tokens_in, tokens_out) < 0:
         return None
     return TokenUsage(1, tokens_in, tokens_out)
-
-
-def _tool_arguments(message: Any) -> Any:
-    """The arguments of the tool call in a LangChain message that could not be parsed, else the message."""
-    calls = [*(getattr(message, "tool_calls", None) or ()), *(getattr(message, "invalid_tool_calls", None) or ())]
-    arguments = [call["args"] for call in calls if isinstance(call, Mapping) and call.get("args")]
-    return arguments[0] if arguments else message
 
 
 def _model_name(model: Any) -> str:

@@ -1,7 +1,7 @@
 """Facts, profiles and merged texts from a language model.
 
-The model reads a conversation together with the known facts that it may change, in one call. Its answer is parsed as
-far as possible and checked against the conversation. If the model fails there are no facts, and
+The model reads a conversation together with the known facts that it may change, in one call. Its answer is checked
+against the conversation. If the model fails, or its answer cannot be read twice, there are no facts, and
 `ExtractionResult.problem` says why: the conversation itself is stored in any case.
 
 prompt_facts.txt      a conversation and known facts -> facts, and what they do to the known ones
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from remanence.errors import InvalidInput
 from remanence.models.llm_clients import has_return_type, resolve_llm
-from remanence.models.llm_facts import ParsedRows, Row, checked_fact, match_spelling, parse_index, parse_rows
+from remanence.models.llm_facts import Row, checked_fact, match_spelling, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
 from remanence.ports import EVERY_TURNS, QUIET_SECONDS
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, TokenUsage, Utterance
@@ -181,7 +181,7 @@ class LLMExtractor:
             log.warning("%s", problem)
         has_answered = not chunks or read[0].answered
         model, prompt = (self.model, self.prompt) if has_answered else (None, None)
-        is_complete = all(result.complete for result in read)
+        is_complete = all(result.answered for result in read)
         usage = sum((result.usage for result in read), TokenUsage())
         return ExtractionResult(tuple(facts.values()), self.name, model, prompt, problem, is_complete, usage)
 
@@ -204,7 +204,7 @@ class LLMExtractor:
         if answer is None:
             log.warning("The model %r %s; no profile was written.", self.model, problem)
             return None
-        sentences = [sentence for row in answer.rows if (sentence := _profile_sentence(row, included))]
+        sentences = [sentence for row in answer if (sentence := _profile_sentence(row, included))]
         count = _count_fitting([sentence.text for sentence in sentences], max_tokens * LETTERS_PER_TOKEN)
         return tuple(sentences[:count]) or None
 
@@ -221,7 +221,7 @@ class LLMExtractor:
             return None
         quoted = json_lines({"text": text} for text in texts)
         answer, problem, _ = self._ask(MERGE_PROMPT.substitute(memories=quoted), "texts")
-        text = answer.rows[0].get("text") if answer and len(answer.rows) == 1 and answer.complete else None
+        text = answer[0].get("text") if answer and len(answer) == 1 else None
         if not isinstance(text, str):
             log.warning("The model %r %s.", self.model, problem or "wrote no text, or several")
             return None
@@ -235,22 +235,21 @@ class LLMExtractor:
             conversation=json_lines(chunk.turn_rows(now)),
         )
         answer, problem, usage = self._ask(prompt, "facts")
-        count = len(answer.rows) if answer else 0
+        count = len(answer) if answer else 0
         letters = sum(len(piece.utterance.text) for piece in chunk.pieces)
         if count > FREE_FACTS + letters // LETTERS_PER_FACT:
             answer, problem = None, f"gave {count} facts for {letters} letters: none is kept"
         if answer is None:
             return _ChunkResult((), problem, usage, answered=False)
-        facts = [fact for row in answer.rows if (fact := checked_fact(row, chunk, now))]
+        facts = [fact for row in answer if (fact := checked_fact(row, chunk, now))]
         if refused := count - len(facts):
-            unsaid = f"gave {pluralize(refused, 'fact')} that the conversation does not contain"
-            problem = f"{problem}; {unsaid}" if problem else unsaid
+            problem = f"gave {pluralize(refused, 'fact')} that the conversation does not contain"
         facts.sort(key=lambda fact: fact.source_turns)
-        return _ChunkResult(tuple(facts), problem, usage, complete=answer.complete)
+        return _ChunkResult(tuple(facts), problem, usage)
 
-    def _ask(self, prompt: str, key: str) -> tuple[ParsedRows | None, str, TokenUsage]:
-        """The rows of the answer, or of a second one if the first cannot be parsed; what went wrong, or ""; and the
-        tokens of all calls."""
+    def _ask(self, prompt: str, key: str) -> tuple[tuple[Row, ...] | None, str, TokenUsage]:
+        """The rows of the answer, or of a second one, in text, if the first cannot be parsed; what went wrong, or "";
+        and the tokens of all calls."""
         structured = self._structured
         reply = self.client.ask(prompt, _response_schema(key) if structured else None)
         usage = reply.usage or TokenUsage()
@@ -261,21 +260,18 @@ class LLMExtractor:
             answer = None if reply.problem else parse_rows(reply, key)
             if answer is not None:
                 self._structured = False
-        if answer is None:
-            return None, reply.problem or f"wrote nothing that could be read as {key}", usage
-        broke_off = "" if answer.complete else f"broke off after {pluralize(len(answer.rows), key[:-1])}"
-        return answer, broke_off, usage
+        problem = "" if answer is not None else reply.problem or f"wrote nothing that could be read as {key}"
+        return answer, problem, usage
 
 
 @dataclass(frozen=True, slots=True)
 class _ChunkResult:
-    """The facts of one chunk, or the problem. `complete`: the answer could be read to its end."""
+    """The facts of one chunk, and the problem, if there is one."""
 
     facts: tuple[Fact, ...]
     problem: str
     usage: TokenUsage
     answered: bool = True
-    complete: bool = False
 
 
 def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:
@@ -314,8 +310,7 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
 def _response_schema(key: str) -> type[BaseModel]:
     """The schema of an answer, as both frameworks take it: an object with one list, `key`.
 
-    The framework shows it to the model and does not enforce it: it would discard an answer with "high" for a
-    number, while `llm_facts` can read the rest.
+    The framework shows it to the model and does not enforce it: it would discard a whole answer for one wrong field.
     """
     from pydantic import WithJsonSchema, create_model
 

@@ -1,23 +1,21 @@
-"""Parses the rows of a model's answer, and turns each into a Fact, checked against the conversation.
+"""Reads the rows of a model's answer, and makes a Fact of each, checked against the conversation.
 
-A fact needs a quotation that stands in a turn. A model also invents, translates, and writes anything into any field.
-What can be repaired is repaired (a spelling, a date, "high" for a number), the rest is left out. Nothing is added.
+A fact needs a quotation that stands in a turn. A model also invents, translates, and writes anything into any field:
+what does not fit is left out. Nothing is added.
 """
 
 from __future__ import annotations
 
-import ast
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from remanence.models.llm_clients import Reply
-from remanence.models.llm_dates import checked_window, stated_times
+from remanence.models.llm_dates import checked_window
 from remanence.models.llm_source import USER_LABEL, Chunk, Piece, bare_name, numbers_in
 from remanence.models.readers import default_reader, resolve_reader
 from remanence.ports import ReaderLine
@@ -40,131 +38,32 @@ from remanence.text.named_entities.name_spans import find_first_person_singular
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.text import normalize_name, normalize_text, replace_unstorable
 
-MAX_TEXT = 1_000_000
-"""Characters of an answer; the rest is not read."""
-
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedRows:
-    """The rows of an answer, and whether it was complete: neither cut off nor damaged."""
-
-    rows: tuple[Row, ...] = ()
-    complete: bool = True
-
-
-def parse_rows(reply: Reply, key: str) -> ParsedRows | None:
-    """What a reply lists under `key`; None if no list can be read.
-
-    >>> parse_rows(Reply(text='Sure! {"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
-    ParsedRows(rows=({'text': 'Tea.'},), complete=False)
-    >>> parse_rows(Reply(text="I have no facts for you."), "facts")
-    """
-    if reply.fields is None:
-        return _parse_text(reply.text, key)
-    listed = reply.fields.get(key)
-    if isinstance(listed, str):  # a list as JSON in a string
-        return _parse_text(listed, key)
-    if isinstance(listed, Mapping):
-        listed = [listed]
-    if not isinstance(listed, list | tuple):
-        return None
-    rows = tuple(row for row in map(_row, listed) if row is not None)
-    return ParsedRows(rows, len(rows) == len(listed)) if rows or not listed else None
-
-
-def _parse_text(text: str, key: str) -> ParsedRows | None:
-    """The first list named `key` that has a row; else a list or objects without a name; else an empty list."""
-    text = _THINKING.sub("", text[:MAX_TEXT])
-    named = list(re.finditer(rf"""["']?\b{re.escape(key)}["']?\s*:\s*\[""", text, re.IGNORECASE))
-    first = text.find("{")
-    is_list = first > 0 and text[:first].rstrip().endswith("[")
-    empty: ParsedRows | None = None
-    end: int | None = 0
-    for start, in_list in [(match.end(), True) for match in named] or [(max(first, 0), is_list)]:
-        if end is None:
-            break  # the rest of the text is inside a row that was cut off
-        if start >= end:
-            rows, end, is_complete = _parse_rows(text, start, in_list)
-            if rows:
-                return ParsedRows(rows, is_complete)
-            empty = ParsedRows() if in_list and is_complete else empty
-    return empty
-
-
 _THINKING = re.compile(r"\A\s*<(think\w*)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<unfinished>".*)|[][{}]', re.DOTALL)
-_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-_BETWEEN_ROWS = re.compile(r"[\s,]*")
-_DECODER = json.JSONDecoder(strict=False)  # accepts line breaks inside strings
 
 
-def _parse_rows(text: str, position: int, in_list: bool) -> tuple[tuple[Row, ...], int | None, bool]:
-    """The rows from `position` on, in a list up to its end; where they end, None if the text ends first; and whether
-    all of them could be read."""
-    rows: list[Row] = []
-    is_complete = True
-    while True:
-        position = _BETWEEN_ROWS.match(text, position).end() if in_list else text.find("{", position)  # type: ignore[union-attr]
-        if position < 0:
-            return tuple(rows), len(text), is_complete
-        if text[position : position + 1] not in ("{", '"'):
-            is_cut, is_closed = position == len(text), text[position : position + 1] == "]"
-            return tuple(rows), None if is_cut else position, is_complete and is_closed
-        value, end = _parse_value(text, position)
-        if end is None:
-            return tuple(rows), None, False
-        position = end
-        if (row := _row(value)) is not None:
-            rows.append(row)
-        elif in_list:
-            is_complete = False
+def parse_rows(reply: Reply, key: str) -> tuple[Row, ...] | None:
+    """The objects that a reply lists under `key`; None if it is not an object with such a list.
 
-
-def _parse_value(text: str, position: int) -> tuple[object, int | None]:
-    """The object or string at `position`, and where it ends; None for the end if the text ends first."""
-    try:
-        return _DECODER.raw_decode(text, position)
-    except (ValueError, RecursionError):
-        end = _find_end(text, position)
-    return (None, None) if end is None else (_parse_repaired(text[position:end]), end)
-
-
-def _find_end(text: str, start: int) -> int | None:
-    """Where the object or string at `start` ends, by its brackets and quotes."""
-    depth = 0
-    for found in _STRING_OR_BRACKET.finditer(text, start):
-        if found["unfinished"]:
+    >>> parse_rows(Reply(text='Sure! {"facts": [{"text": "Tea."}]}'), "facts")
+    ({'text': 'Tea.'},)
+    >>> parse_rows(Reply(text='{"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
+    """
+    fields: object = reply.fields
+    if fields is None:
+        text = _THINKING.sub("", reply.text)
+        try:  # without words and marks around it
+            fields = json.loads(text[text.find("{") : text.rfind("}") + 1], strict=False)
+        except (ValueError, RecursionError):
             return None
-        depth += (found.group() in "{[") - (found.group() in "}]")
-        if depth <= 0:
-            return found.end()
-    return None
-
-
-def _parse_repaired(text: str) -> object:
-    """An object with trailing commas or in Python syntax; None if it cannot be parsed."""
-    repaired = _TRAILING_COMMA.sub("", text)
-    for parse in (_DECODER.decode, ast.literal_eval):
-        try:
-            return parse(repaired)
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            continue
-    return None
-
-
-def _row(value: object) -> Row | None:
-    """A value as a row: a mapping, or a text alone; None for anything else."""
-    if isinstance(value, str):
-        return {"text": value}
-    return value if isinstance(value, Mapping) else None
+    listed = fields.get(key) if isinstance(fields, Mapping) else None
+    if not isinstance(listed, list | tuple) or not all(isinstance(row, Mapping) for row in listed):
+        return None
+    return tuple(listed)
 
 
 def parse_index(value: object, count: int) -> int | None:
-    """An index below `count`, given as a number or as digits."""
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
-        value = int(value)
+    """An index below `count`."""
     return value if type(value) is int and 0 <= value < count else None
 
 
@@ -221,12 +120,8 @@ UNSUPPORTED_FACTOR, MIN_OVERLAP = 0.5, 1 / 3
 share of its words that are. Chosen by hand."""
 
 _WORDS = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
-_NAME_KINDS, _NUMBER_WORDS = _WORDS["name kinds"].split(), _WORDS["numbers"]
-_KINDS: dict[str, str]
-_SAME_PREDICATE: dict[str, str]
-_KINDS, _SAME_PREDICATE = (
-    {word: name for name, words in _WORDS[group].items() for word in words.split()} for group in ("kinds", "predicates")
-)
+_KINDS, _NAME_KINDS = _WORDS["kinds"].split(), _WORDS["name kinds"].split()
+_SAME_PREDICATE: dict[str, str] = {word: name for name, words in _WORDS["predicates"].items() for word in words.split()}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"[^\w]+|_+")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
@@ -242,18 +137,18 @@ def checked_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
     if not text or len(text) > MAX_FACT_CHARACTERS or found is None or _is_copy(text, chunk):
         return None
     quotation, piece = found
-    times = stated_times(quotation, piece, chunk, now)
-    kind = _KINDS.get(_clean(row.get("kind")).lower(), "semantic")
-    window = checked_window(row.get("when"), row.get("until"), kind, times)
+    told_at = piece.utterance.at or now
+    kind = row["kind"] if row.get("kind") in _KINDS else "semantic"
+    window = checked_window(row.get("when"), row.get("until"), kind, quotation, piece, chunk, now)
     text, names, invented = match_spelling(text, chunk)
     mentions = _mentions(row.get("names"), names, text, chunk, piece)
     overlap = chunk.word_overlap(text)
     if invented and (overlap == 0 or all(mention.name == SELF for mention in mentions)):
         return None
-    if _has_unsaid_number(text, chunk, window, times.told_at) or _is_of_user_by_assistant(text, piece):
+    if _has_unsaid_number(text, chunk, window, told_at) or _is_of_user_by_assistant(text, piece):
         return None
-    effects = _effects(row, chunk, times.told_at)
-    if not is_supported(text, piece, chunk, [chunk.known[effect.known_index] for effect in effects], times.told_at):
+    effects = _effects(row, chunk, told_at)
+    if not is_supported(text, piece, chunk, [chunk.known[effect.known_index] for effect in effects], told_at):
         return None
     triples = _triples(row.get("triples"), chunk, piece)
     factor = UNSUPPORTED_FACTOR if invented or overlap < MIN_OVERLAP else 1.0
@@ -263,8 +158,8 @@ def checked_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         mentions=_with_subjects(mentions, triples),
         triples=triples,
         valid=window,
-        importance=_number(row.get("importance"), DEFAULT_IMPORTANCE),
-        confidence=round(factor * _number(row.get("confidence"), DEFAULT_CONFIDENCE), 3),
+        importance=_fraction(row.get("importance"), DEFAULT_IMPORTANCE),
+        confidence=round(factor * _fraction(row.get("confidence"), DEFAULT_CONFIDENCE), 3),
         tags=_tags(row.get("tags"), kind),
         source_turns=(piece.turn,),
         quotation=quotation,
@@ -322,7 +217,7 @@ def _is_of_user_by_assistant(text: str, piece: Piece) -> bool:
 def _mentions(given: object, names: list[Mention], text: str, chunk: Chunk, piece: Piece) -> tuple[Mention, ...]:
     """The names that the model lists and those in the text, spelled as in the source, each once."""
     found: dict[str, Mention] = {}
-    listed = [_name(item) for item in _listed(given)[:MAX_NAMES]]
+    listed = [_name(item) for item in _objects(given)[:MAX_NAMES]]
     if _THE_USER.search(text):
         listed.append((USER_LABEL, "person"))
     if find_first_person_singular(text):
@@ -339,10 +234,9 @@ def _mentions(given: object, names: list[Mention], text: str, chunk: Chunk, piec
     return tuple(found.values())[:MAX_NAMES]
 
 
-def _name(item: object) -> tuple[str, str]:
-    name, kind = (item.get("name"), item.get("kind")) if isinstance(item, Mapping) else (item, None)
-    kind = _clean(kind).lower()
-    return _clean(name), kind if kind in _NAME_KINDS else "thing"
+def _name(item: Mapping[str, Any]) -> tuple[str, str]:
+    kind = _clean(item.get("kind"))
+    return _clean(item.get("name")), kind if kind in _NAME_KINDS else "thing"
 
 
 def _with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
@@ -354,20 +248,13 @@ def _with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> 
 def _triples(given: object, chunk: Chunk, piece: Piece) -> tuple[Triple, ...]:
     """The claims whose subject and object are in the source, each once."""
     found: dict[Triple, None] = {}
-    for item in _listed(given)[:MAX_TRIPLES]:
-        first, predicate, second = (_clean(part) for part in _parts(item))
+    for item in _objects(given)[:MAX_TRIPLES]:
+        first, predicate, second = (_clean(item.get(part)) for part in ("subject", "predicate", "object"))
         subject, target = (_source_form(part, chunk, piece) for part in (first, second))
         predicate = snake_case(predicate)
         if subject and target and predicate and normalize_name(subject) != normalize_name(target):
             found[Triple(subject, predicate, target)] = None
     return tuple(found)
-
-
-def _parts(item: object) -> Sequence[object]:
-    """The three parts of a claim, from a mapping or a list."""
-    if isinstance(item, Mapping):
-        return item.get("subject"), item.get("predicate"), item.get("object")
-    return item if isinstance(item, list | tuple) and len(item) == 3 else ("", "", "")
 
 
 def _source_form(part: str, chunk: Chunk, piece: Piece) -> str | None:
@@ -397,14 +284,13 @@ def _listed(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def _number(value: object, default: float) -> float:
-    if isinstance(value, str):
-        value = _NUMBER_WORDS.get(value.strip().lower(), value)
-    try:
-        number = float(value) if isinstance(value, int | float | str) else math.nan
-    except (ValueError, OverflowError):
-        return default
-    return default if math.isnan(number) or isinstance(value, bool) else min(1.0, max(0.0, number))
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in _listed(value) if isinstance(item, Mapping)]
+
+
+def _fraction(value: object, default: float) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value == value
+    return min(1.0, max(0.0, cast("float", value))) if is_number else default
 
 
 def _tags(value: object, kind: str) -> tuple[str, ...]:

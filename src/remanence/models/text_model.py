@@ -108,10 +108,13 @@ class TextModel:
             "mask": np.ones((1, len(pieces)), np.float32),
             "kinds": np.array([kinds], np.int64),
         } | {name: np.array([values], np.int64) for name, values in more.items()}
-        with self._queue().place() as is_alone:
+
+        def call(is_alone: bool) -> Mapping[str, Vector]:
             session = self._session(cpu_threads() if is_alone else 1)
             outputs = session.run(None, inputs)
-        return {output.name: values[0] for output, values in zip(session.get_outputs(), outputs, strict=True)}
+            return {output.name: values[0] for output, values in zip(session.get_outputs(), outputs, strict=True)}
+
+        return self._queue().call(call)
 
     def _queue(self) -> CallQueue:
         """The queue of this process."""

@@ -5,64 +5,15 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from remanence.errors import ExtractorError, InvalidInput
 from remanence.ports import Extractor
 from remanence.text.temporal.date_order import given_date_order, use_date_order
-
-
-class CallQueue:
-    """Places for calls that run at once. Who comes later than others waits until these have had a place."""
-
-    def __init__(self, places: int) -> None:
-        self._lock = threading.Lock()
-        self._places, self._free = places, places
-        self._waiting: deque[threading.Lock] = deque()
-
-    @contextmanager
-    def place(self) -> Iterator[bool]:
-        """A place, and whether no other call runs or waits.
-
-        Raises:
-            TimedOut: The caller's time was over before there was one (`TimeLimit`).
-        """
-        with self._lock:
-            is_alone = self._free == self._places
-            turn = None
-            if self._free:
-                self._free -= 1
-            else:
-                turn = threading.Lock()
-                turn.acquire()
-                self._waiting.append(turn)
-        if turn is not None:
-            self._wait(turn)
-        try:
-            yield is_alone
-        finally:
-            self._leave()
-
-    def _wait(self, turn: threading.Lock) -> None:
-        seconds = seconds_left()
-        if turn.acquire(timeout=-1 if seconds is None else seconds):
-            return
-        with self._lock:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
-                raise TimedOut("had no place in the queue of its model in time")
-
-    def _leave(self) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().release()  # the place goes on to the first that waits
-            else:
-                self._free += 1
-
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds of one call, if the caller gives no limit."""
@@ -85,11 +36,42 @@ def seconds_left() -> float | None:
     return None if end is None else max(end - time.monotonic(), 0.0)
 
 
+class CallQueue:
+    """Threads that make calls. Who comes later than others waits until theirs have begun."""
+
+    def __init__(self, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="remanence-model")
+        self._lock, self._threads, self._unfinished = threading.Lock(), threads, 0
+
+    def call(self, function: Callable[[bool], T]) -> T:
+        """What the function returns; it is told whether no other call runs or waits.
+
+        Raises:
+            TimedOut: The caller's time was over before the call began (`TimeLimit`).
+        """
+        with self._lock:
+            self._unfinished += 1
+            has_place = self._unfinished <= self._threads
+            future = self._pool.submit(function, self._unfinished == 1)
+        future.add_done_callback(self._finished)
+        try:
+            return future.result(None if has_place else seconds_left())
+        except FutureTimeout as error:
+            if future.cancel():
+                raise TimedOut("had no place in the queue of its model in time") from error
+            return future.result()  # it runs, or has raised this itself
+
+    def _finished(self, _: Future[Any]) -> None:
+        with self._lock:
+            self._unfinished -= 1
+
+
 class TimeLimit:
     """Calls functions in threads and waits at most `seconds` for each; None waits without a limit.
 
     A hanging thread cannot be ended. While `MAX_STUCK_THREADS` threads hang, no new call is made, so that a model
-    that is down does not fill the machine with threads.
+    that is down does not fill the machine with threads. They are daemons, unlike those of a pool: a program may end
+    while a call hangs.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -97,7 +79,7 @@ class TimeLimit:
             raise InvalidInput(f"timeout={seconds!r} is not a number of seconds above 0. None waits without a limit.")
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._blocked_calls: list[threading.Thread] = []
+        self._stuck: list[Future[Any]] = []
 
     def call(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
         """What the function returns or raises; TimedOut if it does neither in time, RuntimeError if no thread can be
@@ -105,31 +87,27 @@ class TimeLimit:
         if self._seconds is None:
             return function(*args, **options)
         with self._lock:
-            self._blocked_calls = [thread for thread in self._blocked_calls if thread.is_alive()]
-            if len(self._blocked_calls) >= MAX_STUCK_THREADS:
+            self._stuck = [call for call in self._stuck if not call.done()]
+            if len(self._stuck) >= MAX_STUCK_THREADS:
                 raise TimedOut(f"has {MAX_STUCK_THREADS} earlier questions unanswered")
-        returned: list[T] = []
-        raised: list[BaseException] = []
-
-        end = time.monotonic() + self._seconds
+        end, future = time.monotonic() + self._seconds, Future[T]()
 
         def run() -> None:
             _ends_at.set(end)
             try:
-                returned.append(function(*args, **options))
+                future.set_result(function(*args, **options))
             except BaseException as error:  # noqa: BLE001  -- raised again below, in the thread of the caller
-                raised.append(error)
+                future.set_exception(error)
 
         # A new thread has a new context: no callback of a running agent sees this call.
-        thread = threading.Thread(target=run, name="remanence-call", daemon=True)
-        thread.start()
-        thread.join(self._seconds)
-        if raised:
-            raise raised[0]
-        if returned:
-            return returned[0]
+        threading.Thread(target=run, name="remanence-call", daemon=True).start()
+        try:
+            return future.result(self._seconds)
+        except FutureTimeout:
+            if future.done():  # just now, or with such an error of its own
+                return future.result()
         with self._lock:
-            self._blocked_calls.append(thread)
+            self._stuck.append(future)
         raise TimedOut(f"gave no answer in {self._seconds:g} seconds")
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from remanence.errors import InvalidInput
 from remanence.recall.receipts import Receipt
-from remanence.recall.show import hits_to_df
+from remanence.recall.show import hits_to_df, recall_table
 from remanence.schema import Evidence, Hit, HitUsage, Memory, SignalScale, Window, format_moment
-from remanence.schema.display import html_table
+from remanence.schema.display import HtmlTable, html_table
 from remanence.text.framing import estimate_tokens, plain_line
 from remanence.text.hidden_characters import escape_terminal
 from remanence.text.text import truncate
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas
     from rich.table import Table
 
-    from remanence.schema.notebook_pictures import NotebookPicture
 
 _ARCHIVE = "archive"
 _ID_WIDTH = 24
@@ -192,15 +191,13 @@ class Recall(Sequence[Hit]):
         """
         return hits_to_df(self.hits)
 
-    def show(self) -> NotebookPicture:
-        """A picture for a notebook: a bar for each hit, in parts that show what each signal adds to its score.
+    def show(self) -> HtmlTable:
+        """A table for a notebook: what each signal adds to the score of each hit, as bars.
 
         Returns:
-            The picture; a notebook draws it.
+            The table.
         """
-        from remanence.recall.show import recall_picture
-
-        return recall_picture(self)
+        return recall_table(self)
 
     def __rich__(self) -> Table:
         return self.table()

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import InvalidInput
-from remanence.schema.display import data_frame, html_table
+from remanence.schema.display import HtmlTable, Markup, data_frame, html_bar, html_table
 from remanence.text.text import pluralize
 
 if TYPE_CHECKING:
     import pandas
 
-    from remanence.schema.notebook_pictures import NotebookPicture
 
 _MAX_CHANCE = 0.05
 """The probability below which chance alone would do as well, in each of the comparisons, for a setting to be
@@ -142,11 +141,10 @@ class Evaluation:
         columns = self._columns()
         return data_frame([dict(zip(columns, row, strict=True)) for row in self._rows()], columns)
 
-    def show(self) -> NotebookPicture:
-        """A picture for a notebook: a row for each setting, a bar for each measure, and its 95% interval."""
-        from remanence.recall.show import settings_picture
-
-        return settings_picture(self._title(), self.results)
+    def show(self) -> HtmlTable:
+        """A table for a notebook: a row for each setting, a bar for each measure, and its 95% interval."""
+        rows = [[result.name, *(_bar_with_interval(*score) for score in result.scores.values())] for result in self]
+        return HtmlTable(self._title(), html_table(self._title(), ("setting", *self.results[0].scores), rows))
 
     def __str__(self) -> str:
         rows = [self._columns(), *self._printed_rows()]
@@ -187,6 +185,10 @@ class Evaluation:
         for name, *numbers in self._rows():
             shown = [100 * mean for mean in numbers[:measures]] + numbers[measures:]
             yield [name, *(f"{number:.1f}" if isinstance(number, float) else str(number) for number in shown)]
+
+
+def _bar_with_interval(mean: float, low: float, high: float) -> Markup:
+    return html_bar(mean, f"{100 * mean:.1f} ({100 * low:.1f} to {100 * high:.1f})")
 
 
 def recall_at(depth: int, ranks: Sequence[int | None]) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import EmbedderError, InvalidInput
+from remanence.hooks import step
 from remanence.index.index import Index
 from remanence.ports import Signal, Stage
 from remanence.recall.context import FusedRanking, RecallContext
@@ -204,6 +205,7 @@ def _rows_to_score(ranking: Ranking, query: Query) -> Sequence[int]:
     return [row for rank, row in enumerate(ranking.rows) if rank < _SCORED_ROWS or query.time_mask[row]]
 
 
+@step("rank")
 def _rank_with(index: Index, signal: Signal, query: Query, limit: int, embedding_error: str | None) -> Ranking:
     """The ranking of one signal. If a signal fails, it is named in the answer, and the other signals continue."""
     if signal.name in index.broken:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, cast
 
 from remanence.errors import InvalidInput
+from remanence.hooks import step
 from remanence.index.passages import told_text
 from remanence.models.readers import DEFAULT_READER, MAX_LINES, NO_READER, default_reader
 from remanence.models.time_limit import TimedOut, TimeLimit
@@ -44,6 +45,7 @@ class ReadingResult:
     """The reason why there is no confidence, by "reader", if the reader failed."""
 
 
+@step("read")
 def read_hits(
     hits: tuple[Hit, ...],
     pinned: int,

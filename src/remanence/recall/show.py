@@ -1,30 +1,19 @@
-"""Results of recall for notebooks and data frames: rows of tables for `to_df()`, and pictures with bars."""
+"""Results of recall for notebooks and data frames: rows of tables for `to_df()`, and tables with bars."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from remanence.schema import Evidence, Hit, HitUsage, Memory, Relation
-from remanence.schema.display import data_frame, html_table
-from remanence.schema.notebook_pictures import (
-    COLORS,
-    LETTER_WIDTH,
-    MARGIN,
-    NotebookPicture,
-    svg_document,
-    svg_picture,
-    text_element,
-    tooltip,
-)
+from remanence.schema import Hit, HitUsage, Memory, Relation
+from remanence.schema.display import HtmlTable, data_frame, html_bar, html_table
 from remanence.text.text import truncate
 
 if TYPE_CHECKING:
     import pandas
 
     from remanence.recall.answer import Recall
-    from remanence.recall.evaluation import SettingResult
 
 MEMORY_COLUMNS = (
     *("text", "kind", "valid_from", "valid_until", "told_at", "recorded_at", "expires_at"),
@@ -136,112 +125,15 @@ def _relation_record(relation: Relation) -> dict[str, Any]:
     return {**fields, "valid_from": relation.valid.start, "valid_until": relation.valid.end}
 
 
-_SIGNALS = ("reader", "vectors", "words", "graph", "times")
-"""The signals with a fixed color in every picture."""
-_LABEL_LENGTH = 52
-"""Letters of a label; a longer one is cut off."""
-_LABEL = 360.0
-"""Pixels of the width of the labels."""
-_BARS = 380.0
-"""Pixels of the width of the part with the bars."""
-_CELL = 120.0
-"""Pixels of the width of the bar of one measure."""
-_GAP = 64.0
-"""Pixels of the width of the number after a bar."""
-_HEAD = 82.0
-"""Pixels above the first row: the title and the legend."""
-_ROW = 28.0
-"""Pixels of the height of a row."""
-_BAR = 14.0
-"""Pixels of the height of a bar."""
-
-
-def recall_picture(recall: Recall) -> NotebookPicture:
-    """A bar for each hit, in parts: the share of its score that each signal gave."""
+def recall_table(recall: Recall) -> HtmlTable:
+    """A row for each hit, with the share of its score that each signal gave as a bar."""
     title = f"What each signal adds: {truncate(recall.question, 80)}"
-    height = _height(len(recall.hits))
-    return svg_picture(title, int(height), lambda: _recall_svg(title, recall.hits, height))
-
-
-def settings_picture(title: str, results: Sequence[SettingResult]) -> NotebookPicture:
-    """A row for each setting and a column for each measure, with the 95% interval as a line."""
-    height = _height(len(results))
-    return svg_picture(title, int(height), lambda: _settings_svg(title, results, height))
-
-
-def _recall_svg(title: str, hits: Sequence[Hit], height: float) -> str:
-    colors = _signal_colors(hits)
-    bar_x = MARGIN + _LABEL
-    body = [text_element(MARGIN, MARGIN, title, "called"), *_legend(colors)]
-    for row, hit in enumerate(hits):
-        top = _HEAD + _ROW * row
-        body.append(_label(top, f"{hit.space}: {hit.memory.text}" if hit.space else hit.memory.text))
-        body.append(_rect("track", bar_x, top, _BARS))
-        x = bar_x
-        for evidence in sorted(_positive_evidence(hit), key=lambda evidence: list(colors).index(evidence.signal)):
-            width = evidence.share * _BARS
-            note = tooltip(f"{evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.reason}")
-            body.append(_rect("bar", x, top, width, f' tabindex="0" fill="{colors[evidence.signal]}"', note))
-            x += width
-        body.append(text_element(bar_x + _BARS + 10, top + 11, f"{hit.score:.2f}", "called"))
-    if not hits:
-        body.append(text_element(MARGIN, _HEAD + 11, "nothing found", "faint"))
-    return svg_document("bars", title, bar_x + _BARS + _GAP + MARGIN, height, body)
-
-
-def _settings_svg(title: str, results: Sequence[SettingResult], height: float) -> str:
-    measures = list(results[0].scores)
-    longest = max(len(truncate(result.name, _LABEL_LENGTH)) for result in results)
-    left = MARGIN + 24 + longest * LETTER_WIDTH
-    body = [text_element(MARGIN, MARGIN, title, "called")]
-    for column, measure in enumerate(measures):
-        x, color = left + column * (_CELL + _GAP), COLORS[column % len(COLORS)]
-        body.append(text_element(x, _HEAD - 14, measure, "faint"))
-        for row, result in enumerate(results):
-            top, (mean, low, high) = _HEAD + _ROW * row, result.scores[measure]
-            note = tooltip(
-                f"{result.name}: {measure} {100 * mean:.1f} (95% interval {100 * low:.1f} to {100 * high:.1f})"
-            )
-            body.append(_rect("track", x, top, _CELL))
-            body.append(_rect("bar", x, top, mean * _CELL, f' tabindex="0" fill="{color}"', note))
-            line = f"M{x + low * _CELL:.1f} {top + _BAR / 2:.1f}H{x + high * _CELL:.1f}"
-            body.append(f'<path class="interval" d="{line}"/>')
-            body.append(text_element(x + _CELL + 8, top + 11, f"{100 * mean:.0f}"))
-    body += [_label(_HEAD + _ROW * row, result.name) for row, result in enumerate(results)]
-    width = left + len(measures) * (_CELL + _GAP)
-    return svg_document("bars", title, max(width, MARGIN * 2 + len(title) * LETTER_WIDTH), height, body)
-
-
-def _signal_colors(hits: Sequence[Hit]) -> dict[str, str]:
-    """A color for each signal in these hits; the colors of plug-in signals come after the fixed ones."""
-    present = {evidence.signal for hit in hits for evidence in _positive_evidence(hit)}
-    ordered = [*_SIGNALS, *sorted(present.difference(_SIGNALS))]
-    return {signal: COLORS[i % len(COLORS)] for i, signal in enumerate(ordered) if signal in present}
-
-
-def _positive_evidence(hit: Hit) -> list[Evidence]:
-    """The reasons that add to a score. All reasons are in `Recall.explain()`."""
-    return [evidence for evidence in hit.evidence if evidence.share > 0]
-
-
-def _legend(colors: Mapping[str, str]) -> list[str]:
-    body, x = [], MARGIN
-    for signal, color in colors.items():
-        body.append(_rect("mark", x, 46.0, 12.0, f' fill="{color}"'))
-        body.append(text_element(x + 18, 57.0, signal, "faint"))
-        x += 40 + len(signal) * LETTER_WIDTH
-    return body
-
-
-def _label(top: float, text: str) -> str:
-    shown = truncate(" ".join(text.split()), _LABEL_LENGTH)
-    return f"<g>{tooltip(text)}{text_element(MARGIN, top + 11, shown)}</g>"
-
-
-def _rect(kind: str, x: float, y: float, width: float, more: str = "", inside: str = "") -> str:
-    size = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_BAR:.0f}"'
-    return f'<rect class="{kind}" {size}{more}>{inside}</rect>'
-
-
-def _height(rows: int) -> float:
-    return _HEAD + _ROW * max(rows, 1) + MARGIN - 8
+    signals = list(dict.fromkeys(evidence.signal for hit in recall.hits for evidence in hit.evidence if evidence.share))
+    rows = []
+    for hit in recall.hits:
+        shares = {evidence.signal: evidence.share for evidence in hit.evidence}
+        bars = [html_bar(shares[signal], f"{shares[signal]:.2f}") if shares.get(signal) else "" for signal in signals]
+        text = f"{hit.space}: {hit.memory.text}" if hit.space else hit.memory.text
+        rows.append((text, hit.score, *bars))
+    notes = [] if rows else ["nothing found"]
+    return HtmlTable(title, html_table(title, ("memory", "score", *signals), rows, notes))

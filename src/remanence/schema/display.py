@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,26 @@ _LEFT = 'style="text-align: left"'
 """Notebooks align the cells of a table to the right, which suits numbers and not texts."""
 _MAX_ROWS, _MAX_CELL_LENGTH = 500, 2_000
 """Rows of a table in a notebook, and characters of a cell."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HtmlTable:
+    """A table that a notebook shows."""
+
+    title: str
+    html: str
+
+    def __repr__(self) -> str:
+        return f"<{self.title}. A notebook shows it>"
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+class Markup(str):
+    """A cell of a table that is HTML already."""
+
+    __slots__ = ()
 
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], notes: Iterable[str] = ()) -> str:
@@ -39,6 +60,14 @@ def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     below = "".join(f"<li>{escape(note)}</li>" for note in (*more, *notes))
     caption = f"<caption>{escape(_shortened(title))}</caption>" if title else ""
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>" + (f"<ul>{below}</ul>" if below else "")
+
+
+def html_bar(share: float, text: str, start: float = 0.0) -> Markup:
+    """A cell with a bar whose length shows a number from 0 to 1, and which may begin further to the right."""
+    left, width = (100 * min(1.0, max(0.0, part)) for part in (start, share))
+    style = f"display: inline-block; height: 0.7em; background: #2f6fde; margin-left: {left:.1f}%; width: {width:.1f}%"
+    box = f'<span style="display: inline-block; width: 8em"><span style="{style}"></span></span> '
+    return Markup(f"{box}{escape(text)}")
 
 
 def data_frame(
@@ -64,6 +93,8 @@ def data_frame(
 
 
 def _cell(value: object, kind: str) -> str:
+    if isinstance(value, Markup):
+        return f"<{kind} {_LEFT}>{value}</{kind}>"
     if isinstance(value, float):
         value = f"{value:.2f}"
     elif isinstance(value, datetime):

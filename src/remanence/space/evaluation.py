@@ -234,6 +234,6 @@ def _copy_with_embedder(original: Engine, space: str, embedder: Any) -> Engine:
     )
     with close_on_error(copied), TemporaryDirectory() as folder:
         file = Path(folder) / "space.jsonl"
-        export(original, space, [space], file, vectors=False)
+        export(original, space, [space], file)
         Importer(file).write_to(copied, lambda _: space)
     return copied

@@ -267,10 +267,10 @@ def restore(
         into: A space, or a folder, which is opened with the other arguments and closed again. Spaces below the
             exported one are imported below this one.
         progress: True shows a progress bar; a function is called with (done, total).
-        **opening: Arguments of `open`, such as `space` and `embedder`. Texts without vectors are embedded.
+        **opening: Arguments of `open`, such as `space` and `embedder`, which embeds the texts.
 
     Returns:
-        How many entries and vectors were imported, and into which spaces.
+        How many entries were imported, and into which spaces.
 
     Raises:
         InvalidInput: The file cannot be read or is damaged, or the space is not empty.
@@ -287,7 +287,7 @@ def restore(
         ...     new.get(memory.id) == memory
         True
     """
-    file_path = inputs.check_path(path, "path")
+    file_path = inputs.check_unlinked_path(path, "path")
     with ExitStack() as opened, progress_bar(progress, "importing") as report_progress:
         importer = Importer(file_path)  # before a folder is made for it
         if isinstance(into, Space):

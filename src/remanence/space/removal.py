@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from remanence.errors import InvalidInput
+from remanence.hooks import step
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.remember import forget as forgetting
@@ -18,6 +19,7 @@ from remanence.space.view import View
 class MemoryRemoval(View):
     """The methods of a space that hide memories, bring them back, or erase them."""
 
+    @step("delete_memory")
     def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back.
 
@@ -39,6 +41,7 @@ class MemoryRemoval(View):
         """
         self.forget_many([id], why, with_related=with_related)
 
+    @step("delete_memory")
     def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
         """Hide these memories in one transaction.
 
@@ -63,6 +66,7 @@ class MemoryRemoval(View):
         checked, reason = inputs.check_memory_ids(ids), inputs.check_reason(why)
         return forgetting.forget_many(self._engine, self.name, checked, reason, with_related=with_related)
 
+    @step("update_memory")
     def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
         """Bring back a memory that was forgotten or archived. A visible memory stays as it is.
 
@@ -84,6 +88,7 @@ class MemoryRemoval(View):
         """
         forgetting.unforget(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
 
+    @step("delete_memory")
     def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
         """Remove the text of a memory for good, from the past and from every file.
 
@@ -110,6 +115,7 @@ class MemoryRemoval(View):
         """
         return self.erase_many([id], with_related=with_related)
 
+    @step("delete_memory")
     def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
         """Erase these memories in one transaction, as `erase` does one.
 
@@ -168,6 +174,7 @@ class MemoryRemoval(View):
         left_out = 0 if children else sum("%" not in each.removeprefix(self.name) for each in below)
         return erase_about(self._engine, self.name, name.strip(), names, dry_run=dry_run, left_out=left_out)
 
+    @step("delete_memory_store")
     def erase_space(self) -> ErasureCertificate:
         """Erase everything in this space and in the spaces below it, such as the windows and stores of adapters.
 

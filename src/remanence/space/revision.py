@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from remanence.hooks import step
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
@@ -17,6 +18,7 @@ from remanence.text.temporal import parse_moment
 class MemoryRevision(MemoryRemoval):
     """The methods of a space that give memories a new version. Views of the past have the old one."""
 
+    @step("update_memory")
     def revise(
         self,
         ids: str | Memory | Iterable[str | Memory],
@@ -64,6 +66,7 @@ class MemoryRevision(MemoryRemoval):
         changes = parse_changes(inputs.arguments(locals(), "ids"))
         return revising.revise(self._engine, self.name, inputs.check_one_or_more_ids(ids), changes)
 
+    @step("update_memory")
     def end(self, ids: str | Memory | Iterable[str | Memory], since: Moment | None = None) -> list[Memory]:
         """Say that memories are no longer true. Questions about the time before still find them.
 
@@ -90,6 +93,7 @@ class MemoryRevision(MemoryRemoval):
         moment = now if since is None else parse_moment(since, now, argument="since")
         return revising.end(self._engine, self.name, inputs.check_one_or_more_ids(ids), moment)
 
+    @step("update_memory")
     def revert(self, ids: str | Memory | Iterable[str | Memory]) -> list[Memory]:
         """Give memories the version before their last one again. Doing it twice changes nothing.
 

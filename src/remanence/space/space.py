@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from remanence.errors import InvalidInput
+from remanence.hooks import step
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.in_thread import ClosedAtEnd, in_thread
@@ -55,6 +56,7 @@ class Space(ClosedAtEnd, MemoryRevision):
         self._worker = worker
         self._root = root
 
+    @step("upsert_memory")
     def add(
         self,
         text: str,
@@ -123,6 +125,7 @@ class Space(ClosedAtEnd, MemoryRevision):
             prepared = prepare(self._engine, draft, self._engine.now())
         return append(self._engine, self.name, [prepared])[0]
 
+    @step("upsert_memory")
     def add_many(
         self, rows: Iterable[str | Mapping[str, Any]], *, wait: bool = True, progress: bool | Progress = False
     ) -> list[Memory]:
@@ -158,6 +161,7 @@ class Space(ClosedAtEnd, MemoryRevision):
         with engine.use_date_order_of(self.name, _texts_with_times(drafts)), show as report_progress:
             return store_drafts(engine, self.name, drafts, now, report_progress, not wait)
 
+    @step("upsert_memory")
     def add_turns(
         self,
         turns: Iterable[Mapping[str, Any]],
@@ -204,6 +208,7 @@ class Space(ClosedAtEnd, MemoryRevision):
     def remember(
         self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]
     ) -> Job: ...
+    @step("upsert_memory")
     def remember(
         self,
         text_or_turns: Any,
@@ -282,6 +287,7 @@ class Space(ClosedAtEnd, MemoryRevision):
 
         return await asyncio.to_thread(partial(self.remember, text_or_turns, wait=wait, **options))
 
+    @step("update_memory")
     def touch(
         self, ids: str | Memory | Sequence[str | Memory], *, boost: bool = False, context_tags: str | Sequence[str] = ()
     ) -> list[TouchReport]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
+from remanence.hooks import step
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import key_identity
@@ -97,6 +98,7 @@ class View(PromptView):
         inputs.check_question(query, given.vector)
         return self._recall_with(query, given)
 
+    @step("search_memory")
     def _recall_with(self, query: str, options: RecallOptions) -> Recall:
         max_hits, request, include = checked_request(self._engine, self.name, query, options, self._now())
         result = answer_request(self._engine, self.name, request, self._position_of, include)

@@ -3,9 +3,7 @@
 overview.py         the memories of a space by status, page by page, and their number
 browse.py           all memories as a table, filtered and sorted
 export_file.py      export as JSON lines
-export_okf.py       export as a bundle of the Open Knowledge Format
 import_file.py      import of such a file
-import_vectors.py   which vectors of an imported file are used
 jsonlines.py        files of JSON lines that show whether they are complete
 imports/            import from other programs
 compaction.py       frees disk space

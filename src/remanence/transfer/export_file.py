@@ -7,7 +7,6 @@ the same entries make the same file whatever ledger they are in. The file has th
     {"space": "users/bob", "lines": 2}                     for each space; "" is the one that was exported
     {"at": …, "kind": "remembered", "event": {…}}          for each entry; times in microseconds since 1970
     {"at": …, "kind": "remembered", "subject": "…"}        an entry whose text was erased
-    {"vectors": {"<hash of a text>": "<base64>", …}}       if vectors are exported
     {"end": {"lines": …, "sha256": "…"}}                   see jsonlines.py, which also adds the checksums
 """
 
@@ -15,14 +14,11 @@ from __future__ import annotations
 
 import json
 from array import array
-from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from remanence.errors import LedgerUnavailable
 from remanence.ledger.codec import WRONG_TYPES, encode, find_damage, to_portable
@@ -39,44 +35,38 @@ EXPORT_VERSION = 1
 """The version of the format of an export."""
 BATCH_SIZE = 1_000
 """Entries between two reports of the progress."""
-_VECTORS_PER_LINE = 200
-"""Vectors in one line of an export."""
 _MAX_TRIES = 5
 """How often an export is begun again, at most, because memories were erased while it was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransferReport:
-    """What was exported or imported: how many entries of which spaces, and how many vectors.
+    """What was exported or imported: how many entries of which spaces.
 
-    `digest` is the SHA-256 of the uncompressed lines. `problem` says why the vectors of an imported file were not used.
+    `digest` is the SHA-256 of the uncompressed lines.
     """
 
     path: str
     spaces: tuple[str, ...]
     entries: int
-    vectors: int
     digest: str
-    problem: str | None = None
 
     def __str__(self) -> str:
         spaces = self.spaces[0] if len(self.spaces) == 1 else f"{len(self.spaces)} spaces"
-        vectors = f", {self.vectors:,} vectors" if self.vectors else ""
-        problem = f"; {self.problem}" if self.problem else ""
-        return f"{self.path}: {pluralize(self.entries, 'entry', 'entries')} of {spaces}{vectors}{problem}"
+        return f"{self.path}: {pluralize(self.entries, 'entry', 'entries')} of {spaces}"
 
 
 def export(
-    engine: Engine, root: str, spaces: Sequence[str], path: Path, *, vectors: bool, progress: Progress | None = None
+    engine: Engine, root: str, spaces: Sequence[str], path: Path, *, progress: Progress | None = None
 ) -> TransferReport:
     """Write these spaces, which are `root` or below it, to a file."""
     ledger = engine.ledger
     for _ in range(_MAX_TRIES):
         head = ledger.head()  # entries that are added meanwhile are not exported
         counts = {space: ledger.count(space, up_to=head) for space in spaces}
-        total, entry_count, vector_count = sum(counts.values()), 0, 0
+        total, entry_count = sum(counts.values()), 0
         with JsonLinesWriter(path) as file:
-            file.write(_dump(_header(engine, root, spaces, total, vectors)))
+            file.write(_dump(_header(engine, root, spaces, total)))
             for space in spaces:
                 file.write(_dump({"space": space[len(root) + 1 :], "lines": counts[space]}))
                 for line in _entry_lines(engine, space, head):
@@ -84,23 +74,18 @@ def export(
                     entry_count += 1
                     if progress is not None and entry_count % BATCH_SIZE == 0:
                         progress(entry_count, total)
-                for encoded in _encoded_vectors(engine, space) if vectors else ():
-                    file.write(_dump({"vectors": encoded}))
-                    vector_count += len(encoded)
             # A text that was erased meanwhile may be in the file already: then the file is written again.
             if not any(
                 entry.kind in ("erased", "emptied") for space in spaces for entry in ledger.read(space, after=head)
             ):
-                return TransferReport(str(path), tuple(spaces), entry_count, vector_count, file.finish())
+                return TransferReport(str(path), tuple(spaces), entry_count, file.finish())
     raise LedgerUnavailable(
         f"memories were erased each of the {_MAX_TRIES} times that {path} was written, so nothing was exported. "
         "Export again when nothing is being erased."
     )
 
 
-def _header(engine: Engine, root: str, spaces: Sequence[str], total: int, vectors: bool) -> dict[str, Any]:
-    embedder = engine.embedder
-    model = {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+def _header(engine: Engine, root: str, spaces: Sequence[str], total: int) -> dict[str, Any]:
     return {
         "remanence": "export",
         "version": EXPORT_VERSION,
@@ -109,7 +94,6 @@ def _header(engine: Engine, root: str, spaces: Sequence[str], total: int, vector
         "space": root,
         "spaces": len(spaces),
         "lines": total,
-        "embedder": model if vectors else None,
     }
 
 
@@ -128,18 +112,6 @@ def _entry_lines(engine: Engine, space: str, head: int) -> Iterator[str]:
         except WRONG_TYPES as error:
             raise find_damage([entry]) or error from error
         yield f'{start},"event":{encode(event)}}}'
-
-
-def _encoded_vectors(engine: Engine, space: str) -> Iterator[dict[str, str]]:
-    """The embeddings of the texts of a space in base64, as far as they exist, some at a time."""
-    with engine.open_index(space) as index:
-        hashes = index.embedded_text_hashes()
-    for begin in range(0, len(hashes), _VECTORS_PER_LINE):
-        some = hashes[begin : begin + _VECTORS_PER_LINE]
-        vectors = engine.ledger.vectors(space, engine.embedder.fingerprint, some, include_shared=True)
-        if vectors:
-            rows = {h: np.asarray(vectors[h], dtype="<f4") for h in some if h in vectors}
-            yield {h.hex(): b64encode(row.tobytes()).decode() for h, row in rows.items()}
 
 
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

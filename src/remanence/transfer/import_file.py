@@ -24,7 +24,6 @@ from remanence.recall.receipts import Receipt
 from remanence.schema import UTC, from_micros
 from remanence.text.text import truncate
 from remanence.transfer.export_file import EXPORT_VERSION, TransferReport
-from remanence.transfer.import_vectors import VectorCheck, VectorLines
 from remanence.transfer.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class EntryLine(NamedTuple):
     size: int
 
 
-Line = SpaceStart | EntryLine | VectorLines
+Line = SpaceStart | EntryLine
 
 _BEGIN = b'{"remanence":'
 
@@ -86,48 +85,37 @@ class Importer:
                 f"reads up to {EXPORT_VERSION}. Upgrade with `pip install -U remanence`; nothing was imported."
             )
         self._expected_counts = header.get("lines"), header.get("spaces")
-        self._embedder: Any = header.get("embedder")
 
     def write_to(
         self, engine: Engine, space_name: Callable[[str], str], progress: Progress | None = None
     ) -> TransferReport:
         """Check all lines, then write them. `space_name` gives the name of a space for a relative one."""
-        check = VectorCheck(engine.embedder)
         spaces: dict[str, None] = {}
         entry_count = 0
         with JsonLinesReader(self._path) as file:
             for line in self._checked_lines(file, space_name):
                 if isinstance(line, SpaceStart):
                     spaces[line.space] = None
-                    check.begin_space()
-                elif isinstance(line, VectorLines):
-                    check.read_vectors(line)
                 else:
                     entry_count += 1
-                    check.read_entry(line.event)
             digest = file.digest
         writers = {space: _SpaceWriter(engine, space, digest) for space in spaces}  # refuses what is not empty
-        problem = check.problem()
         if progress is not None:
             progress(0, entry_count)
-        vector_count = self._write(engine, space_name, writers, progress, entry_count, with_vectors=problem is None)
+        self._write(space_name, writers, progress, entry_count)
         for space in spaces:
             _index_imported(engine, space, progress)
-        return TransferReport(str(self._path), tuple(spaces), entry_count, vector_count, digest, problem)
+        return TransferReport(str(self._path), tuple(spaces), entry_count, digest)
 
     def _write(
         self,
-        engine: Engine,
         space_name: Callable[[str], str],
         writers: Mapping[str, _SpaceWriter],
         progress: Progress | None,
         total: int,
-        *,
-        with_vectors: bool,
-    ) -> int:
-        """Write all entries, and the vectors. Returns how many vectors there are."""
-        vector_check = VectorCheck(engine.embedder)
-        done = vector_count = 0
+    ) -> None:
+        """Write all entries."""
+        done = 0
         writer: _SpaceWriter | None = None
         with JsonLinesReader(self._path) as file:
             for line in self._checked_lines(file, space_name):
@@ -135,19 +123,14 @@ class Importer:
                     if writer is not None:
                         writer.finish()
                     writer = writers[line.space]
-                    vector_check.begin_space()
                 elif writer is None:
                     raise AssertionError("the lines begin with a space")
-                elif isinstance(line, EntryLine):
-                    vector_check.read_entry(line.event)
+                else:
                     done += 1
                     if writer.write(line) and progress is not None:
                         progress(done, total)
-                elif with_vectors:
-                    vector_count += writer.write_vectors(vector_check.own_vectors(line))
             if writer is not None:
                 writer.finish()
-        return vector_count
 
     def _checked_lines(self, file: JsonLinesReader, space_name: Callable[[str], str]) -> Iterator[Line]:
         """Every line after the header, in terms of the ledger. What is wrong raises, with the number of the line."""
@@ -168,11 +151,7 @@ class Importer:
                 yield SpaceStart(space)
             elif reader is None:
                 raise file.damaged_file_error("it comes before the line that names its space")
-            elif "vectors" in fields:
-                with _naming_line(file, "its vectors cannot be read"):
-                    vectors = VectorLines.parse(fields["vectors"], self._embedder)
-                yield vectors
-            else:
+            elif "vectors" not in fields:  # which earlier builds wrote: they are made again of the texts
                 yield reader.read(fields)
         if reader is not None:
             reader.finish()
@@ -300,11 +279,6 @@ class _SpaceWriter:
         self._write_waiting()
         return True
 
-    def write_vectors(self, vectors: Mapping[bytes, Any]) -> int:
-        with self._engine.transaction() as transaction:
-            transaction.put_vectors(self._space, self._engine.embedder.fingerprint, vectors)
-        return len(vectors)
-
     def finish(self) -> None:
         """Write what is left. The space is complete then."""
         self._write_waiting(last=True)
@@ -355,7 +329,7 @@ class _SpaceWriter:
 
 
 def _index_imported(engine: Engine, space: str, progress: Progress | None) -> None:
-    """Index entries that were imported: embed texts that came without a vector, and start their jobs."""
+    """Index entries that were imported: embed their texts, and start their jobs."""
     with engine.open_index(space) as index:
         if not index.dimension_unknown:
             with engine.transaction() as transaction:

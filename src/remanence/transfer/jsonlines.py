@@ -12,7 +12,6 @@ does. Memory is bounded by the longest line, whatever the file.
 from __future__ import annotations
 
 import errno
-import glob
 import gzip
 import hashlib
 import json
@@ -26,7 +25,7 @@ from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.index.index_file import open_private
-from remanence.operating_system import give_name, may_have_ended, open_unnamed
+from remanence.operating_system import give_name, open_unnamed
 
 _CRC = b',"crc":'
 NOT_AN_EXPORT = "this is not the export of a space (space.admin.import_from reads files of other programs)"
@@ -51,8 +50,7 @@ class JsonLinesWriter:
     def __enter__(self) -> JsonLinesWriter:
         with named_errors(self._path):
             self._file_path = file_to_write(self._path)
-            self._partial = self._file_path.with_name(f"{self._file_path.name}.{os.getpid()}.part")
-            _remove_partial_files(self._file_path)
+            self._partial = self._file_path.with_name(f"{self._file_path.name}.part")
             self._unnamed = open_unnamed(self._file_path.parent)
             self._file = self._files.enter_context(self._unnamed or open_private(self._partial))
             self._stream: BufferedIOBase = self._file
@@ -86,6 +84,7 @@ class JsonLinesWriter:
             self._file.flush()
             os.fsync(self._file.fileno())
             if self._unnamed is not None:
+                self._partial.unlink(missing_ok=True)
                 give_name(self._unnamed, self._partial)
             self._partial.replace(self._file_path)
         return digest
@@ -104,7 +103,7 @@ def named_errors(path: Path) -> Iterator[None]:
 
 
 def file_to_write(path: Path) -> Path:
-    """The file that a path names, behind a link. What is written replaces it, which must not happen to a device.
+    """The file that a path names. What is written replaces it, which must not happen to a device.
 
     Raises:
         OSError: It is a folder, or a device or pipe such as /dev/stdout.
@@ -113,16 +112,7 @@ def file_to_write(path: Path) -> Path:
         raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it")
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is a device or a pipe; name a file")
-    return path.resolve() if path.is_symlink() else path
-
-
-def _remove_partial_files(path: Path) -> None:
-    """Delete what killed processes have left of this file."""
-    for partial in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
-        process = partial.name[len(path.name) + 1 : -len(".part")]
-        with suppress(ValueError, OverflowError, PermissionError):  # not one of our files, or open on Windows
-            if may_have_ended(int(process)):
-                partial.unlink(missing_ok=True)
+    return path
 
 
 class JsonLinesReader:

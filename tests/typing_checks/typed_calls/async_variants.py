@@ -26,7 +26,6 @@ async def right_calls(space: Space, view: View) -> None:
     assert_type(await space.graph.arelate("Alice", "lives_in", "Porto"), Relation)
     assert_type(await space.graph.awhen("Alice", "lives_in"), RelationList)
     assert_type(await view.graph.asave("graph.svg", depth=2), Path)
-    assert_type(await view.graph.asave_timeline("Alice", "alice.svg"), Path)
     assert_type(await space.entities.aresolve("Alice"), Entity | None)
     assert_type(await space.admin.astats(), Stats)
     assert_type(await view.audit.areplay({}), Recall)

@@ -171,6 +171,17 @@ def check_path(value: object, what: str) -> Path:
     return Path(value).expanduser()
 
 
+def check_unlinked_path(value: object, what: str) -> Path:
+    """A file or folder to import, or a file to export to. A symbolic link is refused: whoever made it chose the file
+    behind it."""
+    path = check_path(value, what)
+    if path.is_symlink():
+        raise InvalidInput(
+            f"{what}={str(path)!r} is a symbolic link to {os.readlink(path)}, which is not followed. Name that path."
+        )
+    return path
+
+
 def check_memory_id(value: object) -> str:
     """The id of a memory, given as such or as the memory. Whether it exists is not checked here."""
     id_ = value.id if isinstance(value, Memory) else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -40,7 +40,6 @@ from remanence.space.facets.procedure_facet import Procedures, ProceduresView
 from remanence.space.facets.proposal_facet import Proposal, Proposals, proposed_fields
 from remanence.transfer.imports.importing import ImportReport
 from remanence.transfer.jsonlines import file_to_write, named_errors
-from remanence.transfer.overview import ListedStatus
 
 if TYPE_CHECKING:
     from remanence.service.client.remote_space import RemoteSpace
@@ -95,7 +94,7 @@ class RemoteEntities(RemoteEntitiesView):
         return self._ask(entity_operations.undo_revision, position=position, **options)
 
 
-_PICTURES = ("show", "save", "to_igraph", "to_networkx", "show_timeline", "save_timeline")
+_PICTURES = ("show", "save", "to_igraph", "to_networkx", "show_timeline")
 
 
 @like(GraphView, *_PICTURES)
@@ -121,8 +120,9 @@ class RemoteGraphView(RemoteFacet):
     def _relations_of(self, node: Any) -> list[Relation]:
         return list(self._ask(graph_operations.list_relations, node=node, limit=10_000).items)
 
-    def _all_relations(self) -> list[Relation]:
-        return self._relations_of(None)
+    def _last_relations(self, limit: int) -> tuple[list[Relation], int]:
+        page = self._ask(graph_operations.list_relations, limit=limit)
+        return list(page.items), page.total
 
 
 @like(Graph)
@@ -267,35 +267,28 @@ class RemoteAdminView(RemoteFacet):
         return self._ask(memory_operations.spaces_below)
 
 
-@like(Admin, "export_okf")
+@like(Admin)
 class RemoteAdmin(RemoteAdminView):
     """Maintenance of a remote space. Files are those of this machine."""
 
-    def export(
-        self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False
-    ) -> Any:
+    def export(self, path: str | os.PathLike[str], *, children: bool = False, progress: Any = False) -> Any:
         """Write every ledger entry of this space to a file, which is compressed whatever its name."""
-        file_path = inputs.check_path(path, "path")
-        fields = {"children": children, "vectors": vectors}
+        file_path = inputs.check_unlinked_path(path, "path")
         with named_errors(file_path):
             written = file_to_write(file_path)
             descriptor, partial = tempfile.mkstemp(dir=written.parent)
         with open(descriptor, "wb") as file:
             try:
-                self._view._connection.download(self._space, "/export", fields, file)
+                self._view._connection.download(self._space, "/export", {"children": children}, file)
             except BaseException:
                 os.unlink(partial)
                 raise
         os.replace(partial, written)
         return file_path
 
-    def _listed(self, status: ListedStatus) -> Iterable[Memory]:
-        listed: Iterable[Memory] = self._view.memories(status)
-        return listed
-
     def import_from(self, source: Any, *, progress: Any = False, **options: Any) -> Any:
         """Send a file to the server, and import it there: also an export of Remanence, a text or JSON lines."""
-        file_path = inputs.check_path(source, "source")
+        file_path = inputs.check_unlinked_path(source, "source")
         if not file_path.is_file():
             raise InvalidInput(f"{file_path} is not a file. Only single files can be sent to a server: zip a folder.")
         request = make_request(FileRequest, name=file_path.name, **options)

@@ -73,6 +73,6 @@ quarantines = method_operation("GET", "/quarantines", Audit.quarantines, tools="
 release = method_operation("POST", "/quarantines/{id}/release", Audit.release, "admin", tools="audit")
 
 
-def export_file(space: Space, path: Path, *, children: bool = False, vectors: bool = False) -> TransferReport:
+def export_file(space: Space, path: Path, *, children: bool = False) -> TransferReport:
     """Write a space to a file of JSON lines; compressed if it ends in .gz."""
-    return space.admin.export(path, children=children, vectors=vectors)
+    return space.admin.export(path, children=children)

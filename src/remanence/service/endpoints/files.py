@@ -18,15 +18,14 @@ from remanence.space.opening import restore
 from remanence.space.space import Space
 from remanence.text.text import pluralize
 from remanence.transfer.import_file import is_export
-from remanence.transfer.imports.formats import is_known_row
 from remanence.transfer.imports.importing import SkippedGroup
 from remanence.transfer.imports.records import ImportFormat
-from remanence.transfer.imports.whatsapp import is_whatsapp
+from remanence.transfer.imports.tables import is_known_row
 
 COUNTS = ("added", "changed", "unchanged", "complete", "dry_run", "kinds", "speakers", "first", "last", "undated")
 _TEXT_ENDINGS = (".txt", ".text", ".log")
 _LINES_ENDINGS = (".jsonl", ".ndjson")
-_IMPORTED_ENDINGS = (*_TEXT_ENDINGS, *_LINES_ENDINGS, ".json", ".md", ".zip", ".csv", ".tsv", ".af")
+_IMPORTED_ENDINGS = (*_TEXT_ENDINGS, *_LINES_ENDINGS, ".json", ".md", ".zip", ".csv", ".tsv")
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
 
 
@@ -40,7 +39,6 @@ class FileRequest(Request):
     users: Literal["separate", "together"] | None = None
     branches: bool = False
     observed_by: str | None = None
-    date_order: Literal["DMY", "MDY", "YMD"] | None = None
     dry_run: bool = False
 
 
@@ -104,7 +102,7 @@ def _kind(path: Path, name: str) -> str | None:
     """What a file is, if not something that `import_from` recognizes."""
     ending = Path(name).suffix.lower()
     if ending in _TEXT_ENDINGS:
-        return None if is_whatsapp(_text(path, name)[:1_000]) else "text"
+        return "text"
     if is_export(path):
         return "export"
     if ending in (*_LINES_ENDINGS, ".json"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,11 +13,11 @@ from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment, progress_bar
 from remanence.index.engine.rebuilding import check_index, rebuild_collection
 from remanence.index.memory_cache import retry_if_erased
-from remanence.recall.filters import RowFilter, row_filter
+from remanence.recall.filters import row_filter
 from remanence.recall.options import FilterOptions
 from remanence.remember import remember
 from remanence.schema import Memory
-from remanence.space.facets.facet import Facet, MemoryListing
+from remanence.space.facets.facet import Facet
 from remanence.space.facets.proposal_facet import proposals_space
 from remanence.text.temporal import parse_moment
 from remanence.transfer.browse import (
@@ -31,11 +31,10 @@ from remanence.transfer.browse import (
 )
 from remanence.transfer.compaction import CompactionReport, compact
 from remanence.transfer.export_file import TransferReport, export
-from remanence.transfer.overview import MAX_PAGE_SIZE, STATUSES, ListedStatus, MemoryStatus, Stats, space_disk_usage
+from remanence.transfer.overview import MAX_PAGE_SIZE, STATUSES, MemoryStatus, Stats, space_disk_usage
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-    from remanence.transfer.export_okf import OkfReport
     from remanence.transfer.imports.importing import ImportReport
     from remanence.transfer.imports.records import ImportFormat
 
@@ -233,12 +232,7 @@ class Admin(AdminView):
             return compact(self._engine, self._space_names(), report_progress)
 
     def export(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        children: bool = False,
-        vectors: bool = False,
-        progress: bool | Progress = False,
+        self, path: str | os.PathLike[str], *, children: bool = False, progress: bool | Progress = False
     ) -> TransferReport:
         """Write every ledger entry of this space to a file of JSON lines, for `remanence.restore`.
 
@@ -246,13 +240,12 @@ class Admin(AdminView):
         an erased memory it contains only that it existed. The file appears when it is complete.
 
         Args:
-            path: The file to write. A name that ends in .gz is compressed.
+            path: The file to write. A name that ends in .gz is compressed. A symbolic link is not followed.
             children: Also export the spaces below this one.
-            vectors: Also export the embeddings, so that none has to be computed again.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            How many entries and vectors were written, and of which spaces.
+            How many entries were written, and of which spaces.
 
         Raises:
             InvalidInput: The file cannot be written.
@@ -265,50 +258,19 @@ class Admin(AdminView):
             1
         """
         spaces = [name for name in self._space_names() if children or name == self._space]
-        target = inputs.check_path(path, "path")
+        target = inputs.check_unlinked_path(path, "path")
         with progress_bar(progress, "exporting") as report_progress:
-            return export(self._engine, self._space, spaces, target, vectors=vectors, progress=report_progress)
-
-    def export_okf(self, path: str | os.PathLike[str]) -> OkfReport:
-        """Write the memories of this space as a bundle of the Open Knowledge Format: a folder of Markdown files.
-
-        What was replaced is marked as deprecated; what was forgotten is left out. It is for other programs and for
-        people: `export` writes all that is known, with its history.
-
-        Args:
-            path: A new or empty folder.
-
-        Returns:
-            How many memories were written.
-
-        Raises:
-            InvalidInput: The folder has files in it, or cannot be written.
-
-        Example:
-            >>> import remanence, tempfile
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice lives in Porto.")
-            ...     space.admin.export_okf(tempfile.mkdtemp()).concepts
-            1
-        """
-        from remanence.transfer.export_okf import EXPORTED, export_okf
-
-        listed = ((memory, status == "current") for status in EXPORTED for memory in self._listed(status))
-        return export_okf(listed, inputs.check_path(path, "path"))
-
-    def _listed(self, status: ListedStatus) -> Iterable[Memory]:
-        return self._facet(MemoryListing)._iterate(status, RowFilter())
+            return export(self._engine, self._space, spaces, target, progress=report_progress)
 
     def import_from(
         self,
-        source: str | os.PathLike[str] | Any,
+        source: str | os.PathLike[str],
         *,
         format: ImportFormat | None = None,
         user: str | None = None,
         users: Literal["separate", "together"] | None = None,
         branches: bool = False,
         observed_by: str | None = None,
-        date_order: Literal["DMY", "MDY", "YMD"] | None = None,
         dry_run: bool = False,
         progress: bool | Progress = False,
     ) -> ImportReport:
@@ -319,20 +281,16 @@ class Admin(AdminView):
         a new version. What was forgotten here stays forgotten. For files of Remanence itself see `remanence.restore`.
 
         Args:
-            source: An export of ChatGPT, Claude, Gemini or Hindsight (the zip file, its folder or the JSON file), a
-                chat of WhatsApp, a SqliteStore file or a BaseStore of LangGraph, a database of mem0 (its Qdrant folder,
-                history.db, or the folder with both) or of memvara, JSON of Zep, Graphiti or the MCP memory server, a
-                Letta agent file, a CSV or text file, a folder of Markdown notes, or a bundle of the Open Knowledge
-                Format.
-            format: "chatgpt", "claude", "gemini", "whatsapp", "langgraph", "mem0", "memvara", "zep", "letta",
-                "hindsight", "server-memory", "csv", "text", "markdown" or "okf"; found by what is in the file, if left
-                out.
-            user: Import only what belongs to this user, or is in a namespace with this part.
+            source: An export of ChatGPT or Claude (the zip file, its folder or the JSON file), JSON of mem0, Zep,
+                Graphiti or the MCP memory server, a CSV or text file, a Markdown note, or a folder of notes. A symbolic
+                link is not followed, nor is one in a folder.
+            format: "chatgpt", "claude", "mem0", "zep", "server-memory", "csv", "text" or "markdown"; found by what is
+                in the file, if left out.
+            user: Import only what belongs to this user.
             users: What to do with the memories of several users: "separate" gives each a space below this one,
                 such as `space.child("users", "bob")`; "together" imports all into this one.
             branches: Also take messages of a chat that were edited or answered again, with the tag "other-branch".
             observed_by: The name of the user in a chat; "I" in what they wrote is this person.
-            date_order: How dates in a chat of WhatsApp are written, if the chat leaves it open.
             dry_run: Write nothing, and only report what would be imported.
             progress: True shows a progress bar; a function is called with (done, total).
 
@@ -358,7 +316,7 @@ class Admin(AdminView):
         from remanence.transfer.imports.importing import import_source
 
         speaker = None if observed_by is None else inputs.check_text(observed_by, "observed_by")
-        opened = open_source(source, format, self._now(), branches=branches, observed_by=speaker, date_order=date_order)
+        opened = open_source(source, format, branches=branches, observed_by=speaker)
         with closing(opened), progress_bar(progress, "importing") as report_progress:
             return import_source(
                 self._engine, opened, self._space, user=user, users=users, progress=report_progress, dry_run=dry_run
@@ -401,6 +359,5 @@ class Admin(AdminView):
     arebuild_collection = in_thread(rebuild_collection)
     acompact = in_thread(compact)
     aexport = in_thread(export)
-    aexport_okf = in_thread(export_okf)
     aimport_from = in_thread(import_from)
     areextract = in_thread(reextract)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, TypedDict
 
 from remanence.graph import pictures, traversal
 from remanence.graph.graph_at_time import KnownEntities, NodeRef
+from remanence.graph.pictures import NotebookPicture
 from remanence.graph.traversal import MAX_DEPTH, Subgraph
 from remanence.index.engine import inputs
 from remanence.index.engine.in_thread import in_thread
 from remanence.index.engine.inputs import Moment
 from remanence.schema import Relation, micros
-from remanence.schema.notebook_pictures import NotebookPicture
+from remanence.schema.display import HtmlTable
 from remanence.space.facets.graph_queries import EdgeNames, GraphQueries, edge_names
 
 if TYPE_CHECKING:
@@ -62,14 +63,14 @@ class GraphView(GraphQueries):
         Raises:
             NotFound: The start is unknown.
         """
-        return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit))
+        return NotebookPicture(self._subgraph(start, relations=relations, depth=depth, at=at, limit=limit))
 
     def save(self, path: str | FilePath, start: NodeRef | None = None, **part: Unpack[PartOptions]) -> FilePath:
         """Write a picture of the graph to a file.
 
         Args:
             path: The file. Its ending is the format: .html (an interactive page that needs no network), .svg or
-                .graphml.
+                .graphml. A symbolic link is not followed.
             start: As for `show`.
             **part: `relations`, `depth`, `at` and `limit`, as for `show`.
 
@@ -78,7 +79,7 @@ class GraphView(GraphQueries):
 
         Raises:
             NotFound: The start is unknown.
-            InvalidInput: The ending is none of these, or there is no such folder.
+            InvalidInput: The ending is none of these, or the file cannot be written.
 
         Example:
             >>> import remanence, tempfile
@@ -127,46 +128,29 @@ class GraphView(GraphQueries):
         """
         return pictures.to_networkx(self._subgraph(start, **part))
 
-    def show_timeline(self, node: NodeRef | None = None) -> NotebookPicture:
-        """A picture for a notebook: when relations held, and when they were learned.
+    def show_timeline(self, node: NodeRef | None = None) -> HtmlTable:
+        """A table for a notebook: when relations held, as bars. `timeline` lists when they were learned.
 
         Args:
-            node: The entity whose relations to draw. For a memory, only what happened to it is drawn. None draws the
-                relations of the whole space, the sixty learned last.
+            node: The entity whose relations to show. None shows the relations of the whole space, the sixty learned
+                last.
 
         Returns:
-            The picture.
+            The table.
 
         Raises:
             NotFound: The node is unknown.
         """
         if node is not None:
-            return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
-        relations = self._all_relations()
-        return pictures.timeline_picture(relations[-_MAX_TIMELINE:], now=self._now(), total=len(relations))
-
-    def save_timeline(self, node: NodeRef | None, path: str | FilePath) -> FilePath:
-        """Write the picture of `show_timeline` to a file.
-
-        Args:
-            node: The entity or memory, or None for the whole space.
-            path: The file. It ends in .html or .svg.
-
-        Returns:
-            The path of the file.
-
-        Raises:
-            NotFound: The node is unknown.
-            InvalidInput: The ending is neither of these, or there is no such folder.
-        """
-        return self.show_timeline(node).save(path)
+            relations = self._relations_of(node)
+            return pictures.timeline_table(relations, len(relations))
+        return pictures.timeline_table(*self._last_relations(_MAX_TIMELINE))
 
     ashow = in_thread(show)
     asave = in_thread(save)
     ato_igraph = in_thread(to_igraph)
     ato_networkx = in_thread(to_networkx)
     ashow_timeline = in_thread(show_timeline)
-    asave_timeline = in_thread(save_timeline)
 
     def _subgraph(
         self,

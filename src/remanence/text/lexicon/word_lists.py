@@ -19,7 +19,7 @@ from typing import Any, cast
 from remanence.text.text import tokens
 
 _FOLDER = Path(__file__).parent
-_SECTION_NAME = re.compile(r"\[([a-z][a-z_ ]*)\]")
+_SECTION_NAME = re.compile(r"\[([a-z][a-z_ 0-9]*)\]")
 
 
 def word_set(text: str) -> frozenset[str]:

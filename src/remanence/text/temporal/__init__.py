@@ -6,14 +6,7 @@ imported only then.
 """
 
 from remanence.text.temporal.date_order import date_order_evidence, has_numeric_date, use_date_order
-from remanence.text.temporal.time_parsing import (
-    TimePhrase,
-    find_stated_times,
-    find_times,
-    parse_moment,
-    parse_stated_window,
-    parse_window,
-)
+from remanence.text.temporal.time_parsing import TimePhrase, find_stated_times, find_times, parse_moment, parse_window
 
 __all__ = [
     "TimePhrase",
@@ -22,7 +15,6 @@ __all__ = [
     "find_times",
     "has_numeric_date",
     "parse_moment",
-    "parse_stated_window",
     "parse_window",
     "use_date_order",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.schema import Window
@@ -72,10 +72,6 @@ class TimePhrase:
     start: int
     end: int
     window: Window
-    is_certain: bool = True
-    """Whether the words leave no doubt about the year, or about the week of a weekday."""
-    left_open: Literal["year", "week"] | None = None
-    """What a date of the calendar, or a weekday, does not say, so that the tense decided."""
 
 
 def find_times(text: str, now: datetime) -> list[TimePhrase]:
@@ -143,16 +139,12 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
             titles.pop()
         is_title = bool(titles) and titles[-1][0] < start
         if not is_title and (recurs is None or (recurs == "year" and parser.chosen != "year")):
-            is_certain = not is_open or parser.direction.is_certain
             if is_statement and phrases and _continues(phrases[-1], window, text[phrases[-1].end : start]):
                 first = phrases.pop()
                 start, window, is_yearless = first.start, Window(first.window.start, window.end), False
                 begins.pop()
             is_yearless = is_yearless and not _YEAR.search(text, start, end)
-            left_open: Literal["year", "week"] | None = (
-                "year" if is_yearless else "week" if parser.chosen == "week" else None
-            )
-            phrases.append(TimePhrase(text[start:end], start, end, window, is_certain, left_open))
+            phrases.append(TimePhrase(text[start:end], start, end, window))
             begins.append(i if is_yearless else -1)
         i = parser.previous_end = end_token
     if max(begins, default=-1) >= 0:
@@ -181,7 +173,7 @@ def _with_named_years(
         direction = tense.direction_at(i) if i >= 0 else NEAREST
         is_plan = parser.is_statement and direction.is_certain and direction.is_future is True and not same_clause
         if i >= 0 and len(found) == 1 and not is_plan and (window := _in_year(tokens, parser, i, found.pop())):
-            phrase = replace(phrase, window=window, is_certain=True)
+            phrase = replace(phrase, window=window)
         dated.append(phrase)
     return dated
 
@@ -278,34 +270,6 @@ def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
         if not is_common_word(found[1].lower()) and (span := parse_with_dateparser(found[0], now, languages=None)):
             phrases.append(TimePhrase(found[0], found.start(), found.end(), span.window))
     return phrases
-
-
-def parse_stated_window(when: str, statement: str, told_at: datetime) -> Window | None:
-    """The time that somebody names for a statement, such as the `when` of a model: read with the tense of the statement
-    and the day of telling. None if it cannot be read.
-
-    Words that the statement has are read there. A date without a year lies ahead for a plan, and behind for what has
-    happened.
-
-    >>> told = datetime(2026, 3, 20)
-    >>> str(parse_stated_window("April 13", "I start at Spotify on April 13.", told))
-    '2026-04-13'
-    >>> str(parse_stated_window("13 April", "I started at Spotify.", told))
-    '2025-04-13'
-    """
-    words, now = when.strip(), to_utc(told_at)
-    place = statement.lower().find(words.lower()) if words else -1
-    for phrase in find_stated_times(statement, told_at) if place >= 0 else ():
-        if phrase.start < place + len(words) and place < phrase.end and len(words) <= len(phrase.text) + 8:
-            return phrase.window
-    tokens = lex(statement)
-    direction = TenseReader(tokens).direction_at(max(0, len(tokens) - 1)) if tokens else NEAREST
-    if len(words) <= _MAX_DATE and (window := _read_words(words, now, direction._replace(recurs=None))):
-        return window
-    try:
-        return _read_text(words, now, "when")
-    except InvalidInput:
-        return None
 
 
 def parse_moment(value: Moment, now: datetime, *, argument: str = "date") -> datetime:

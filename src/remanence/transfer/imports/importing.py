@@ -6,10 +6,10 @@ since; one that has changed in its source becomes a new version. So an import th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.errors import InvalidInput
@@ -32,7 +32,6 @@ _BATCH = 500
 """Items that are written at once, at most, and between two reports of the progress."""
 _EXAMPLES, _REASONS, _LISTED = 3, 100, 10
 """Examples of each reason, reasons, and names in a line that a report of an import has at most."""
-_FORGOTTEN = "a memory that was imported before and forgotten here since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,8 @@ class ImportReport:
         numbers += [f"{self.unchanged:,} imported before"] if self.unchanged else []
         lines = [f"{self.path} ({self.kind}): {', '.join(numbers)}"]
         if self.dry_run:
-            lines += [f"{name}: {_listed(counts)}" for name, counts in self._counted() if counts]
+            counted = {"kinds": self.kinds, "speakers": self.speakers}
+            lines += [f"{name}: {_listed(counts)}" for name, counts in counted.items() if counts]
             lines += [f"dates: {self.first:%Y-%m-%d} to {self.last:%Y-%m-%d}"] if self.first and self.last else []
         if self.undated:
             lines += [f"no time is given for {self.undated:,}: told at the moment of the import"]
@@ -95,9 +95,6 @@ class ImportReport:
         if self.skipped:
             lines += [f"not imported: {self.skipped_count:,}", *map(str, self.skipped)]
         return "\n".join(lines)
-
-    def _counted(self) -> tuple[tuple[str, Mapping[str, int]], ...]:
-        return ("kinds", self.kinds), ("speakers", self.speakers)
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -116,7 +113,7 @@ def import_source(
     progress: Progress | None,
     dry_run: bool = False,
 ) -> ImportReport:
-    """Import a source into a space, or into one below it for each owner; or only say what would be imported.
+    """Import a source into a space, or into one below it for each user; or only say what would be imported.
 
     Raises:
         InvalidInput: The source has the memories of several users, and it is not said which to take; or it has a line
@@ -124,27 +121,26 @@ def import_source(
     """
     check_source(source, user, users)
     run = _Import(engine, engine.now(), dry_run)
-    separate = users == "separate"
     batch: dict[str, Record] = {}
-    group_key: tuple[str, bool] = ("", False)
+    group: tuple[str, bool] = ("", False)
     for number, item in enumerate(source.read()):
         if progress is not None and number % _BATCH == 0:
             progress(*source.progress())
         if isinstance(item, SkippedItem):
             run.skip(item)
-        elif user is not None and user not in _names(item.owner):
-            run.skip(SkippedItem("/".join(item.owner) or item.key, "it belongs to another user"))
+        elif user is not None and user != item.user:
+            run.skip(SkippedItem(item.user or item.key, "it belongs to another user"))
         else:
             try:
-                here = child_name(space, item.owner) if separate and item.owner else space, item.is_turn
+                name = child_name(space, ("users", item.user)) if users == "separate" and item.user else space
             except InvalidInput as error:
                 run.skip(SkippedItem(item.key, str(error)))
                 continue
-            if here != group_key or len(batch) >= _BATCH or item.key in batch:
-                run.write([*batch.values()], *group_key)
-                batch, group_key = {}, here
+            if (name, item.is_turn) != group or len(batch) >= _BATCH or item.key in batch:
+                run.write([*batch.values()], *group)
+                batch, group = {}, (name, item.is_turn)
             batch[item.key] = item
-    run.write([*batch.values()], *group_key)
+    run.write([*batch.values()], *group)
     if progress is not None:
         _, total = source.progress()
         progress(total, total)
@@ -158,28 +154,16 @@ def check_source(source: Source, user: str | None, users: str | None) -> None:
         raise InvalidInput(f"users={users!r} is not 'separate' or 'together', or user={user!r} is given as well.")
     if users is not None:
         return
-    owners = dict.fromkeys(source.owners())
-    names = ", ".join(repr(_names(owner)[0]) for owner in islice(owners, 5)) + (", ..." if len(owners) > 5 else "")
-    if user is not None and not any(user in _names(owner) for owner in owners):
+    known = list(source.users())
+    names = ", ".join(map(repr, known[:_LISTED])) + (", ..." if len(known) > _LISTED else "")
+    if user is not None and user not in known:
         raise InvalidInput(f"{source.path} has nothing of the user {user!r}. It has memories of {names or 'no user'}.")
-    if user is None and len(owners) > 1:
+    if user is None and len(known) > 1:
         raise InvalidInput(
-            f"{source.path} has the memories of {len(owners):,} users or namespaces ({names}), and who may read a "
-            "space "
-            "reads all of it. Give user= (--user) to import one of them, users='separate' (--users separate) for a "
-            "space of its own for each, or 'together' for one space."
+            f"{source.path} has the memories of {len(known):,} users ({names}), and who may read a space reads all of "
+            "it. Give user= (--user) to import one of them, users='separate' (--users separate) for a space of its own "
+            "for each, or 'together' for one space."
         )
-
-
-def _names(owner: tuple[str, ...]) -> tuple[str, ...]:
-    """What an owner may be called: bob, or work/bob, or one part of it."""
-    return "/".join(owner).removeprefix("users/"), *(part for part in owner if part != "users")
-
-
-@dataclass
-class _Group:
-    count: int = 0
-    examples: list[str] = field(default_factory=list)
 
 
 class _Import:
@@ -188,23 +172,25 @@ class _Import:
     def __init__(self, engine: Engine, now: datetime, dry_run: bool) -> None:
         self._engine, self._now, self._dry_run = engine, now, dry_run
         self._planned: set[tuple[str, str]] = set()
-        self._kinds: dict[str, int] = {}
-        self._speakers: dict[str, int] = {}
-        self._times: list[datetime] = []
-        self._added = self._changed = self._unchanged = 0
-        self._spaces: dict[str, int] = {}
-        self._groups: dict[str, _Group] = {}
-        self._undated = 0
+        self._counts: Counter[str] = Counter()
+        self._kinds: Counter[str] = Counter()
+        self._speakers: Counter[str] = Counter()
+        self._spaces: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
+        self._examples: dict[str, list[str]] = {}
+        self._first: datetime | None = None
+        self._last: datetime | None = None
         self._complete = True
 
     def skip(self, item: SkippedItem) -> None:
         self._complete = self._complete and not item.is_damage
-        known = item.reason in self._groups or len(self._groups) < _REASONS
-        group = self._groups.setdefault(item.reason if known else "other reasons", _Group())
-        group.count += 1
+        is_listed = item.reason in self._skipped or len(self._skipped) < _REASONS
+        reason = item.reason if is_listed else "other reasons"
+        self._skipped[reason] += 1
+        examples = self._examples.setdefault(reason, [])
         where = truncate(" ".join(item.location.split()), 60)
-        if len(group.examples) < _EXAMPLES and where not in group.examples:
-            group.examples.append(where)
+        if len(examples) < _EXAMPLES and where not in examples:
+            examples.append(where)
 
     def write(self, records: Sequence[Record], space: str, is_turn: bool) -> None:
         """Write those of the records that are new or have changed."""
@@ -213,51 +199,37 @@ class _Import:
         prepared: list[PreparedVersion] = []
         with self._engine.open_index(space) as index:
             for record in records:
-                versions = self._versions(record, index)
+                fields = _with_origin(record)
                 try:
-                    made = [self._prepared(record.key, fields, is_turn) for fields in versions]
+                    change = self._change(record, fields, index)
+                    made = self._prepared(record.key, fields, is_turn) if change in ("added", "changed") else None
                 except InvalidInput as error:
                     self.skip(SkippedItem(record.key, str(error)))
                     continue
-                prepared += filter(None, made)
-                if made and (space, record.key) not in self._planned:
-                    is_new = index.catalog.find_by_identity(key_identity(record.key)) is None
-                    self._added += is_new
-                    self._changed += not is_new
-                    self._spaces[space] = self._spaces.get(space, 0) + 1
-                    self._count(record)
+                if (space, record.key) not in self._planned:
+                    self._count(record, space, change)
+                if made is not None:
+                    prepared.append(made)
                 if self._dry_run:
                     self._planned.add((space, record.key))
         if prepared:
             append(self._engine, space, prepared)
 
-    def _count(self, record: Record) -> None:
-        kind = "turn" if record.is_turn else str(record.fields.get("kind") or "memory")
-        self._kinds[kind] = self._kinds.get(kind, 0) + 1
-        named = (record.fields.get(name) for name in ("speaker", "role", "observed_by"))
-        if speaker := next(filter(None, named), None):
-            self._speakers[speaker] = self._speakers.get(speaker, 0) + 1
-        at = record.fields.get("time") or record.fields.get("now")
-        if isinstance(at, datetime):
-            self._times = [min([*self._times, at]), max([*self._times, at])]
-        elif at is None:
-            self._undated += 1
+    def _change(self, record: Record, fields: Mapping[str, Any], index: Index) -> str:
+        """What the import of a record does: "added", "changed" or "unchanged".
 
-    def _versions(self, record: Record, index: Index) -> list[Mapping[str, Any]]:
-        """The versions of a record that are to be written."""
-        kind = record.key.partition(":")[0]
-        current = _with_origin(record.fields, kind)
+        Raises:
+            InvalidInput: Its memory was forgotten here.
+        """
         number = index.catalog.find_by_identity(key_identity(record.key))
         if number is None:
-            return [*(_with_origin(fields, kind) for fields in record.previous_versions), current]
+            return "added"
         known = index.latest_version(index.catalog.ids[number])
-        if known is not None and known.meta.get(IMPORTED_FIELD) == current["meta"][IMPORTED_FIELD]:
-            self._unchanged += 1
-        elif not index.catalog.hidden.is_visible(number, index.catalog.position):
-            self.skip(SkippedItem(record.key, _FORGOTTEN))
-        else:
-            return [current]
-        return []
+        if known is not None and known.meta.get(IMPORTED_FIELD) == fields["meta"][IMPORTED_FIELD]:
+            return "unchanged"
+        if not index.catalog.hidden.is_visible(number, index.catalog.position):
+            raise InvalidInput("a memory that was imported before and forgotten here since")
+        return "changed"
 
     def _prepared(self, key: str, fields: Mapping[str, Any], is_turn: bool) -> PreparedVersion | None:
         """A version that is ready to be written; in a dry run it is checked only."""
@@ -268,32 +240,48 @@ class _Import:
         draft = parse_draft(given)
         return None if self._dry_run else prepare(self._engine, draft, self._now)
 
+    def _count(self, record: Record, space: str, change: str) -> None:
+        self._counts[change] += 1
+        if change == "unchanged":
+            return
+        self._spaces[space] += 1
+        self._kinds["turn" if record.is_turn else str(record.fields.get("kind") or "memory")] += 1
+        named = (record.fields.get(name) for name in ("speaker", "role", "observed_by"))
+        self._speakers.update([name for name in named if name][:1])
+        at = record.fields.get("time") or record.fields.get("now")
+        if at is None:
+            self._counts["undated"] += 1
+        else:
+            self._first, self._last = min(self._first or at, at), max(self._last or at, at)
+
     def report(self, source: Source) -> ImportReport:
-        groups = [SkippedGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]
-        groups.sort(key=lambda group: -group.count)
-        numbers = self._added, self._changed, self._unchanged
-        first, last = (self._times[0], self._times[-1]) if self._times else (None, None)
         return ImportReport(
-            source.path,
-            source.kind,
-            *numbers,
-            self._spaces,
-            tuple(groups),
-            self._complete,
+            path=source.path,
+            kind=source.kind,
+            added=self._counts["added"],
+            changed=self._counts["changed"],
+            unchanged=self._counts["unchanged"],
+            spaces=dict(self._spaces),
+            skipped=tuple(
+                SkippedGroup(reason, count, tuple(self._examples[reason]))
+                for reason, count in self._skipped.most_common()
+            ),
+            complete=self._complete,
             dry_run=self._dry_run,
-            kinds=self._kinds,
-            speakers=self._speakers,
-            first=first,
-            last=last,
-            undated=self._undated,
+            kinds=dict(self._kinds),
+            speakers=dict(self._speakers),
+            first=self._first,
+            last=self._last,
+            undated=self._counts["undated"],
         )
 
 
-def _with_origin(fields: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def _with_origin(record: Record) -> dict[str, Any]:
     """The fields with their digest. The time of a note is not part of it, as copying a file changes its time."""
-    given = {name: value for name, value in fields.items() if value is not None}
+    given = {name: value for name, value in record.fields.items() if value is not None}
     content = content_digest(*(_plain(given[name]) for name in sorted(given) if name != "now"))
-    return {**given, "meta": {**given.get("meta", {}), IMPORTED_FIELD: {"from": kind, "digest": content}}}
+    origin = {"from": record.key.partition(":")[0], "digest": content}
+    return {**given, "meta": {**given.get("meta", {}), IMPORTED_FIELD: origin}}
 
 
 def _plain(value: Any) -> Any:

@@ -1,11 +1,13 @@
 """Formats as tables: which fields of an object become which arguments of `add` or `add_turns`.
 
-A format has shapes, one for each sort of object (`formats.txt`). Before that, `rows` may take objects apart: an entity
-of the MCP memory server is one row for each observation. formats.py lists the formats.
+A format has shapes, one for each sort of object (`formats.txt`). Before that, `rows` takes an object apart: an answer
+of mem0 is a row for each of its results, an entity of the MCP memory server one for each observation.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,29 +21,32 @@ from remanence.index.engine.identity import content_digest
 from remanence.index.engine.inputs import MAX_TAGS
 from remanence.text.lexicon.word_lists import data_sections
 from remanence.text.text import truncate
-from remanence.transfer.imports.json_files import DamagedFile, FilesSource, JsonFiles
+from remanence.transfer.imports.files import DamagedFile, Files
 from remanence.transfer.imports.records import (
+    MAX_NAME_LENGTH,
     ImportFormat,
     Item,
     Record,
     SkippedItem,
+    Source,
     as_json,
     as_list,
+    as_mapping,
     as_moment,
     as_text,
     make_key,
 )
 
 Row = Mapping[str, Any]
-_TIMES = ("now", "time", "valid_from", "valid_until", "expires_at")
+_TIMES = ("now", "valid_from", "valid_until", "expires_at")
 _LISTS = ("tags", "entities")
 _FRACTIONS = ("importance", "confidence")
-_MAX_NAME = 400
-"""Characters of a name, a tag or a conversation of a table."""
+_TRIPLE = ("subject", "predicate", "object")
 _NUMBER = re.compile(r"\d{9,13}(\.\d+)?")
-
-
-ANY_JSON = r"\.jsonl?$"
+_LISTS_OF_ROWS = ("results", "memories", "edges", "nodes", "episodes", "messages")
+_DELIMITERS = ",;\t|"
+_TEXT_COLUMNS = "text content memory message note fact body".split()
+_TURN_COLUMNS = {"speaker", "author", "sender", "from", "role"}
 
 
 class BadRow(Exception):
@@ -54,45 +59,30 @@ class BadRow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One sort of row. Each value names the fields that are tried, in order: the first with something in it counts.
+    """One sort of row. For each argument, `fields` has the fields that are tried in order: the first with something in
+    it counts.
 
-    `known_by` names the fields that all rows of this sort have. `kinds` translates what `kind` says, "" if it says
-    nothing. The fields of `meta` are kept as metadata. `is_turn` says that it is a turn of a chat.
+    `known_by` are the fields that all rows of this sort have. `kinds` translates what `kind` says. `is_turn` says that
+    it is a turn of a chat.
     """
 
-    known_by: str
-    text: str
-    id: str = "id uuid uuid_"
-    now: str = ""
-    valid_from: str = ""
-    valid_until: str = ""
-    expires_at: str = ""
-    importance: str = ""
-    confidence: str = ""
-    kind: str = ""
-    source: str = ""
-    tags: str = ""
-    entities: str = ""
-    subject: str = ""
-    predicate: str = ""
-    object: str = ""
-    observed_by: str = ""
-    speaker: str = ""
-    role: str = ""
-    conversation: str = ""
-    owner: str = ""
-    meta: str = ""
-    is_turn: bool = False
+    known_by: tuple[str, ...]
+    fields: Mapping[str, list[str]]
     kinds: Mapping[str, str] = field(default_factory=dict)
+    is_turn: bool = False
+
+    @classmethod
+    def parse(cls, line: str) -> Shape:
+        """A line of formats.txt."""
+        known, _, written = line.partition(": ")
+        fields = {name: names.split(",") for name, _, names in (part.partition("=") for part in written.split())}
+        kinds = dict(kind.split(":") for kind in fields.pop("kinds", []))
+        known_by = tuple(known.removeprefix("turn ").split())
+        return cls(known_by, {"id": ["id", "uuid", "uuid_"], **fields}, kinds, known.startswith("turn "))
 
     def fits(self, row: Row) -> bool:
         """Whether a row is of this sort."""
-        return all(name in row for name in self.known_by.split())
-
-    def names(self) -> set[str]:
-        """The fields of a row that are read."""
-        arguments = ("text", "id", "owner", "subject", "predicate", "object", "meta", *self._arguments())
-        return {name for argument in arguments for name in getattr(self, argument).split()}
+        return all(name in row for name in self.known_by)
 
     def record(self, row: Row, format: ImportFormat) -> Item:
         """The memory or turn that a row is.
@@ -100,85 +90,130 @@ class Shape:
         Raises:
             BadRow: A field of it cannot be read.
         """
-        text = as_text(_first(row, self.text)).strip()
+        text = as_text(self._first(row, "text")).strip()
         if not text:
-            return SkippedItem(_where(row, self.id), "an entry without text")
-        given = {name: _argument(row, name, getattr(self, name)) for name in self._arguments()}
+            return SkippedItem(str(self._first(row, "id") or truncate(str(dict(row)), 60)), "an entry without text")
+        given = {name: self._argument(row, name) for name in self.fields if name not in ("id", "text", "user", "meta")}
         fields = {name: value for name, value in given.items() if value not in (None, "", [])}
         start, end = fields.get("valid_from"), fields.get("valid_until")
         if start is not None and end is not None and end <= start:
             del fields["valid_until"]
-        triple = tuple(_argument(row, name, getattr(self, name)) for name in ("subject", "predicate", "object"))
+        triple = tuple(fields.pop(name, None) for name in _TRIPLE)
         if all(triple):
             fields["triples"] = [triple]
-        if meta := {name: row[name] for name in self.meta.split() if row.get(name)}:
-            fields["meta"] = as_json(meta)
-        kind = self.kinds.get(str(fields.pop("kind", "")))
+        if meta := {name: row[name] for name in self.fields.get("meta", ()) if row.get(name)}:
+            fields["meta"] = {**as_mapping(as_json(meta.pop("metadata", None))), **as_json(meta)}
+        kind = self.kinds.get(fields.pop("kind", ""))
         if self.is_turn:
             fields["time"] = fields.pop("now", None)
-            fields["conversation"] = f"{format}:{fields.get('conversation', '')}".rstrip(":")[:_MAX_NAME]
+            fields["conversation"] = f"{format}:{fields.get('conversation', '')}".rstrip(":")[:MAX_NAME_LENGTH]
         elif kind is not None:
             fields["kind"] = kind
         said = content_digest(*(str(fields.get(name)) for name in ("speaker", "time", "conversation")), text)
-        key = make_key(format, as_text(str(_first(row, self.id) or "")) or said)
-        owner = as_text(_first(row, self.owner))
-        return Record(
-            key, fields | {"content" if self.is_turn else "text": text}, self.is_turn, ("users", owner) if owner else ()
-        )
+        key = make_key(format, as_text(str(self._first(row, "id") or "")) or said)
+        user = as_text(self._first(row, "user"))
+        return Record(key, fields | {"content" if self.is_turn else "text": text}, self.is_turn, user)
 
-    def _arguments(self) -> tuple[str, ...]:
-        if self.is_turn:
-            return ("now", "expires_at", "tags", "speaker", "role", "conversation")
-        return ("now", "expires_at", "tags", "valid_from", "valid_until", *_FRACTIONS, "kind", "source", "entities") + (
-            ("observed_by",) if self.observed_by else ()
-        )
+    def _first(self, row: Row, argument: str) -> Any:
+        """The first field for this argument that has something in it."""
+        names = self.fields.get(argument, ())
+        return next((row[name] for name in names if row.get(name) not in (None, "", [], {})), None)
+
+    def _argument(self, row: Row, argument: str) -> Any:
+        value = self._first(row, argument)
+        if value is None:
+            return None
+        if argument in _TIMES:
+            return _moment(value)
+        if argument in _LISTS:
+            parts = value.split(",") if isinstance(value, str) else as_list(value)
+            names = (as_text(str(part)).strip()[:MAX_NAME_LENGTH] for part in parts)
+            return [*dict.fromkeys(filter(None, names))][:MAX_TAGS]
+        if argument in _FRACTIONS:
+            return _fraction(value)
+        return as_text(str(value)).strip()[:MAX_NAME_LENGTH]
 
 
 @cache
-def shapes_of(format: ImportFormat) -> tuple[Shape, ...]:
-    """The shapes of a format."""
+def _shapes(format: ImportFormat) -> tuple[Shape, ...]:
     sections = data_sections(str(Path(__file__).with_name("formats.txt")))
-    return tuple(map(_shape, sections[format.replace("-", " ")]))
+    return tuple(map(Shape.parse, sections[format.replace("-", " ")]))
 
 
-def _shape(line: str) -> Shape:
-    known, _, arguments = line.partition(": ")
-    fields = dict(argument.split("=") for argument in arguments.split())
-    kinds = dict(kind.split(":") for kind in fields.pop("kinds", "").split(",") if kind)
-    tried: dict[str, Any] = {name: names.replace(",", " ") for name, names in fields.items()}
-    return Shape(known.removeprefix("turn "), is_turn=known.startswith("turn "), kinds=kinds, **tried)
+def _rows(found: Row) -> Iterator[Row]:
+    """The objects in the lists of an object, or the object itself. Edges of a graph get the names of their nodes."""
+    lists = [name for name in _LISTS_OF_ROWS if isinstance(found.get(name), list)]
+    names = {as_mapping(node).get("uuid"): as_mapping(node).get("name") for node in as_list(found.get("nodes"))}
+    for row in map(as_mapping, [each for name in lists for each in found[name]] if lists else [found]):
+        ends = {f"{end}_node_name": names.get(row.get(f"{end}_node_uuid")) for end in ("source", "target")}
+        yield {**{name: value for name, value in ends.items() if value}, **row}
 
 
-def _as_it_is(row: Row) -> Iterable[Row | SkippedItem]:
-    return [row]
+def _server_memory_rows(found: Row) -> Iterator[Row]:
+    """An observation each, with the name of what it is about; or a relation as a sentence."""
+    if found.get("type") == "entity":
+        name = as_text(found.get("name"))
+        for observation in map(as_text, as_list(found.get("observations"))):
+            said = f"{_spoken(name)}: {observation}" if observation else ""
+            yield {**found, "observation": said, "entities": [_spoken(name)], "id": content_digest(name, observation)}
+    else:
+        parts = [as_text(found.get(name)) for name in ("from", "relationType", "to")]
+        said = " ".join(map(_spoken, parts)) if all(parts) else ""
+        ends = {"subject": _spoken(parts[0]), "object": _spoken(parts[2])}
+        yield {**found, **ends, "said": said, "id": content_digest(*parts)}
+
+
+def _spoken(name: str) -> str:
+    """A name without the underscores that the server asks for."""
+    return name.replace("_", " ")
+
+
+def _csv_rows(text: str) -> Iterator[tuple[int, Row | SkippedItem]]:
+    """The rows of a file, each with the number of its last line, after the columns that are not read.
+
+    Raises:
+        BadRow: The header has no column with texts, or a row has another number of fields.
+    """
+    first_line = text.lstrip().partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first_line.count)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = [name.strip().lower().replace(" ", "_") for name in next(reader, [])]
+        if not set(header) & set(_TEXT_COLUMNS):
+            raise BadRow(f"none of the columns {header} is called {', '.join(_TEXT_COLUMNS)}", 1)
+        turn, memory = _shapes("csv")
+        shape = turn if set(header) & _TURN_COLUMNS else memory
+        read = {name for names in shape.fields.values() for name in names}
+        for name in header:
+            if name and name not in read:
+                yield 1, SkippedItem(name, "a column whose name is none of those that are read")
+        for row in reader:
+            if row and len(row) != len(header):
+                raise BadRow(f"it has {len(row)} fields, and the header has {len(header)}", reader.line_num)
+            if row:
+                yield reader.line_num, dict(zip(header, row, strict=True)) | {shape.known_by[0]: True}
+    except csv.Error as error:
+        raise BadRow(f"it is not CSV ({error})", reader.line_num) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of files.
-
-    `files` is the pattern of the names that are read in a folder or a zip file. `rows` takes an object apart, and says
-    what of it is left out. `parse` reads a text that is not JSON, as rows with the number of their line. `item` makes
-    a record of a row in place of its shape. A file is recognized by its first `sure` shapes.
-    """
+    """A format of files, which are recognized by their first `sure` shapes. `rows` takes an object apart."""
 
     name: ImportFormat
     title: str
-    files: str = ANY_JSON
-    rows: Callable[[Row], Iterable[Row | SkippedItem]] = _as_it_is
-    parse: Callable[[str], Iterator[tuple[int, Row | SkippedItem]]] | None = None
-    item: Callable[[Row], Item] | None = None
+    rows: Callable[[Row], Iterable[Row]] = _rows
     sure: int | None = None
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The sorts of rows that it has."""
-        return shapes_of(self.name)
+        return _shapes(self.name)
 
     def knows(self, found: Row) -> bool:
         """Whether an object of a JSON file is certainly of this format."""
-        rows = [row for row in self.rows(found) if not isinstance(row, SkippedItem)]
-        return self.parse is None and any(shape.fits(row) for shape in self.shapes[: self.sure] for row in rows)
+        return any(shape.fits(row) for row in self.rows(found) for shape in self.shapes[: self.sure])
 
     def read(self, row: Row | SkippedItem) -> Item:
         """What a row is."""
@@ -187,81 +222,74 @@ class Format:
         shape = next((shape for shape in self.shapes if shape.fits(row)), None)
         if shape is None:
             return SkippedItem(truncate(str(dict(row)), 60), f"an object that is not of a {self.title}")
-        return self.item(row) if self.item is not None else shape.record(row, self.name)
+        return shape.record(row, self.name)
 
 
-class TableSource(FilesSource):
-    """The files of one format. One that cannot be read to its end is refused before anything is imported."""
+JSON_FORMATS = (
+    Format("zep", "Zep or Graphiti graph", sure=1),
+    Format("mem0", "mem0 listing"),
+    Format("server-memory", "MCP memory server file", rows=_server_memory_rows),
+)
+CSV = Format("csv", "CSV file")
 
-    def __init__(self, files: JsonFiles, path: str, format: Format) -> None:
-        self.kind = format.title
-        self.file_pattern = re.compile(format.files, re.IGNORECASE)
-        self.other_files = f"a file that is not of a {format.title}"
-        self._format = format
-        super().__init__(files, path)
+
+def is_known_row(found: Row) -> bool:
+    """Whether an object of a JSON file is certainly of one of these formats."""
+    return any(table.knows(found) for table in JSON_FORMATS)
+
+
+class TableSource(Source):
+    """A file of one format. One that cannot be read to its end is refused before anything is imported."""
+
+    def __init__(self, path: Path, format: Format) -> None:
+        self.path, self.kind = str(path), format.title
+        self._name, self._format, self._files = path.name, format, Files(path)
+        self._done = self._total = 0
 
     def check(self) -> None:
         """Read everything once, and refuse a file with a line that cannot be read."""
-        if not sum(isinstance(item, Record) for item in self.read()):
-            known = " or ".join(sorted({shape.known_by.replace(" ", ", ") for shape in self._format.shapes}))
+        self._total = sum(isinstance(item, Record) for item in self.read())
+        if not self._total:
+            known = " or ".join(sorted({", ".join(shape.known_by) for shape in self._format.shapes}))
             raise InvalidInput(
                 f"{self.path} has nothing of a {self._format.title}. Its entries have the fields {known}."
             )
 
-    def owners(self) -> list[tuple[str, ...]]:
-        """The users that the records belong to."""
-        return [*dict.fromkeys(item.owner for item in self.read() if isinstance(item, Record) and item.owner)]
+    def progress(self) -> tuple[int, int]:
+        return self._done, self._total
 
-    def read_file(self, name: str) -> Iterator[Item]:
-        """Yield what a file has.
+    def users(self) -> Iterable[str]:
+        return dict.fromkeys(item.user for item in self.read() if isinstance(item, Record) and item.user)
+
+    def read(self) -> Iterator[Item]:
+        """Yield what the file has.
 
         Raises:
             InvalidInput: A line of it cannot be read.
         """
         line = 1
+        self._done = 0
         try:
-            for number, row in self._numbered_rows(name):
+            for number, row in self._numbered_rows():
                 line = number
-                yield self._format.read(row)
+                item = self._format.read(row)
+                self._done += isinstance(item, Record)
+                yield item
         except BadRow as error:
-            raise self._error(name, f"line {error.line or line}: {error}") from error
+            raise self._error(f"line {error.line or line}: {error}") from error
         except DamagedFile as error:
-            raise self._error(name, str(error)) from error
+            raise self._error(str(error)) from error
 
-    def _numbered_rows(self, name: str) -> Iterator[tuple[int, Row | SkippedItem]]:
-        if self._format.parse is not None:
-            yield from self._format.parse(self._files.text(name))
+    def _numbered_rows(self) -> Iterator[tuple[int, Row | SkippedItem]]:
+        if self._format is CSV:
+            yield from _csv_rows(self._files.text(self._name))
             return
-        for found in self._files.objects(name):
+        for found in self._files.objects(self._name):
             for row in self._format.rows(found):
                 yield self._files.line, row
 
-    def _error(self, name: str, problem: str) -> InvalidInput:
-        file = self.path if self.path.endswith(name) else f"{self.path}, {name}"
-        return InvalidInput(f"{file}: {problem}. Nothing was imported: mend it, and import it again.")
-
-
-def _first(row: Row, names: str) -> Any:
-    """The first of these fields that has something in it."""
-    return next((row[name] for name in names.split() if row.get(name) not in (None, "", [], {})), None)
-
-
-def _where(row: Row, names: str) -> str:
-    return str(_first(row, names) or truncate(str(dict(row)), 60))
-
-
-def _argument(row: Row, argument: str, names: str) -> Any:
-    value = _first(row, names)
-    if value is None:
-        return None
-    if argument in _TIMES:
-        return _moment(value)
-    if argument in _LISTS:
-        parts = value.split(",") if isinstance(value, str) else as_list(value)
-        return [*dict.fromkeys(name for part in parts if (name := as_text(str(part)).strip()[:_MAX_NAME]))][:MAX_TAGS]
-    if argument in _FRACTIONS:
-        return _fraction(value)
-    return as_text(value if isinstance(value, str) else str(value)).strip()[:_MAX_NAME]
+    def _error(self, problem: str) -> InvalidInput:
+        return InvalidInput(f"{self.path}: {problem}. Nothing was imported: mend it, and import it again.")
 
 
 def _moment(value: Any) -> datetime:
