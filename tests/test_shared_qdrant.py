@@ -68,6 +68,50 @@ def texts(space: remanence.Space, question: str) -> list[str]:
     return [hit.memory.text for hit in space.recall(question, signals=["vectors"])]
 
 
+# The stand-in answers as a real server does (QDRANT_BINARY)
+
+
+POINTS = {"points": [{"id": 7, "vector": [1.0, 0.0], "payload": {"n": 7}}]}
+VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
+
+
+def alias(collection: str, name: str) -> dict[str, Any]:
+    return {"actions": [{"create_alias": {"collection_name": collection, "alias_name": name}}]}
+
+
+ANSWERS: list[tuple[str, str, dict[str, Any] | None, int]] = [
+    ("GET", "/collections/a", None, 404),
+    ("PUT", "/collections/a/points?wait=true", POINTS, 404),
+    ("POST", "/collections/a/points/query", {"query": [1.0, 0.0], "limit": 1}, 404),
+    ("POST", "/collections/a/points/scroll", {"limit": 1}, 404),
+    ("POST", "/collections/a/points/count", {"exact": True}, 404),
+    ("POST", "/collections/a/points/delete?wait=true", {"points": [7]}, 404),
+    ("DELETE", "/collections/a", None, 200),
+    ("PUT", "/collections/a-1", VECTORS, 200),
+    ("PUT", "/collections/a-1", VECTORS, 409),
+    ("POST", "/collections/aliases", alias("b", "a"), 404),
+    ("POST", "/collections/aliases", alias("a-1", "a"), 200),
+    ("POST", "/collections/aliases", alias("a-1", "a"), 200),
+    ("POST", "/collections/aliases", alias("a-1", "a-1"), 409),
+    ("PUT", "/collections/a", VECTORS, 400),
+    ("GET", "/collections/a", None, 200),
+    ("PUT", "/collections/a/points?wait=true", POINTS, 200),
+    ("PUT", "/collections/a/points?wait=true", {"points": []}, 400),
+    ("PUT", "/collections/a/points?wait=true", {"points": [{"id": 1, "vector": [1.0]}]}, 400),
+    ("PUT", "/collections/a/points?wait=true", {"points": [{"id": "no UUID", "vector": [1.0, 0.0]}]}, 400),
+    ("POST", "/collections/a/points/query", {"query": [1.0], "limit": 1}, 400),
+    ("POST", "/collections/a/points/query", {"query": [1.0, 0.0], "limit": 0}, 422),
+    ("POST", "/collections/a/points/scroll", {"limit": 0}, 422),
+    ("DELETE", "/collections/a-1", None, 200),
+    ("GET", "/collections/a", None, 404),
+]
+
+
+def test_answers_are_those_of_a_real_server(server: RunningServer) -> None:
+    """The statuses that Remanence tells apart, of a server without collections."""
+    assert [server.status(*request) for *request, _ in ANSWERS] == [status for *_, status in ANSWERS]
+
+
 # Several openers
 
 

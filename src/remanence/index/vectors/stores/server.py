@@ -37,6 +37,7 @@ BATCH = 256
 """Points that are sent to a server at a time: with 1,536 dimensions as JSON they stay well under the 32 MB that a
 server takes at once."""
 PAGE = 10_000
+"""Points that are read or deleted at a time; a server closes the connection of a request with the ids of a million."""
 
 
 class Collection:
@@ -271,8 +272,8 @@ class ServerStore:
         return top_points(scan, limit)
 
     def delete(self, ids: Sequence[int], up_to: int | None = None) -> None:
-        if len(ids):
-            self._delete(self._filter(ids, up_to))
+        for begin in range(0, len(ids), PAGE):
+            self._delete(self._filter(ids[begin : begin + PAGE], up_to))
 
     def get_points(self, ids: Sequence[int] | None = None) -> StoredPoints:
         self._check_open()
@@ -325,14 +326,15 @@ class ServerStore:
         return Filter(must=must)
 
     def _search_parameters(self) -> SearchParams | None:
-        """Exact, also with quantisation: more are taken by quantised vectors, and scored by whole ones."""
+        """All vectors are compared. With quantisation more are taken by quantised vectors, and scored by whole ones;
+        `exact` would make the server read whole ones only."""
         from qdrant_client.models import QuantizationSearchParams, SearchParams
 
         if self._collection.server.in_process:  # it is always exact, and warns about the parameter
             return None
         if self._collection.settings.quantization is None:
             return SearchParams(exact=True)
-        return SearchParams(exact=True, quantization=QuantizationSearchParams(rescore=True, oversampling=4.0))
+        return SearchParams(quantization=QuantizationSearchParams(rescore=True, oversampling=4.0))
 
     def _payload(self, n: int, position: int, text: bytes) -> dict[str, Any]:
         return {
