@@ -288,6 +288,20 @@ class QdrantNode:
             self._process.wait()
 
 
+def cluster(folder: Path, count: int = 3) -> list[QdrantNode]:
+    """The nodes of a cluster. The first one has to be started first."""
+    uris = [f"http://127.0.0.1:{free_port()}" for _ in range(count)]
+    return [
+        QdrantNode(
+            folder / str(number),
+            ["--uri", uri] if number == 0 else ["--uri", uri, "--bootstrap", uris[0]],
+            CLUSTER__ENABLED="true",
+            CLUSTER__P2P__PORT=uri.rpartition(":")[2],
+        )
+        for number, uri in enumerate(uris)
+    ]
+
+
 def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
