@@ -8,29 +8,29 @@
 
 Every server listens on loopback only, without telemetry, with its files in a temporary folder.
 
-`size` writes vectors of the made-up world of `world.py` to one space and asks for the nearest 50: of all, of every sixth
-memory, of one month of 24, and of 4,000 that are given by their number. "recall@50" is the share of those of an exact
-scan that are found; times are milliseconds on the clock, the median of 20 questions, and of them the processor time of
+`size` writes vectors of the made-up world of `world.py` to one space and asks for the nearest 50: of all, of every
+sixth memory, of one month of 24, and of 4,000 that are given by their number. "recall@50" is the share of those of an
+exact scan that are found; times are milliseconds on the clock, the median of 20 questions, and the processor time of
 the server.
 
 `kills` lets processes add, recall and erase in two spaces that all of them share, and kills a Qdrant node, one of these
 processes or PostgreSQL (`--on`) again and again, in the middle of whatever they do. After each kill it waits until a
 process that has the space open recalls with vectors again and, in a cluster, until every replica is active. At the end
-it compares the ledger, the indexes and each replica with what the processes were told. Exits with 1 if a memory that was
-acknowledged is lost, one that was erased is back, or a recall had one of another space.
+it compares the ledger, the indexes and each replica with what the processes were told. Exits with 1 if a memory that
+was acknowledged is lost, one that was erased is back, or a recall had one of another space.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import random
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -178,6 +178,8 @@ def work(location: str, settings: str, name: str) -> None:
     def say(*what: object) -> None:
         os.write(1, (json.dumps(what) + "\n").encode())
 
+    logging.disable(logging.WARNING)
+
     def one_call(space: remanence.Space, ward: str) -> None:
         nonlocal count
         verb = dice.choices(["add", "add_many", "erase", "recall"], [4, 1, 2, 4])[0]
@@ -206,15 +208,17 @@ def work(location: str, settings: str, name: str) -> None:
                 living[memory.id] = ward
                 say("added", memory.id, ward, memory.text)
 
-    with remanence.open(location, embedder=HashingEmbedder(64), vectors=Qdrant(**json.loads(settings))) as space:
-        say("open")
-        while True:
-            try:
-                one_call(space, dice.choice(WARDS))
-            except remanence.errors.LedgerUnavailable as error:
-                say("refused", error.written)
-                time.sleep(0.2)
-            time.sleep(0.02)
+    space: remanence.Space | None = None
+    while True:
+        try:
+            if space is None:
+                vectors = Qdrant(**json.loads(settings))
+                space = remanence.open(location, embedder=HashingEmbedder(64), vectors=vectors)
+            one_call(space, dice.choice(WARDS))
+        except remanence.errors.LedgerUnavailable as error:
+            say("refused", error.written)
+            time.sleep(0.2)
+        time.sleep(0.02)
 
 
 class Worker:
@@ -260,6 +264,7 @@ class KillRun:
             self._nodes = cluster(folder / "nodes", nodes) if nodes > 1 else [QdrantNode(folder / "node")]
             self._location = str(folder / "memory")
             try:
+                logging.disable(logging.WARNING)  # that something does not answer
                 if self._given.ledger == "postgres":
                     self._postgres = Server.create()
                     self._postgres.start(durable=True)
@@ -337,27 +342,15 @@ class KillRun:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             with suppress(remanence.errors.LedgerUnavailable):
-                if all(each.answers() for each in self._nodes) and self._are_replicas_active():
+                if all(each.answers() for each in self._nodes) and self._is_recovered():
                     wards = [observer.child(ward) for ward in WARDS]
                     if not any(ward.recall("Who wrote the log?", signals=["vectors"]).missing for ward in wards):
                         return
             time.sleep(0.1)
         self._problems["not whole after two minutes"] += 1
 
-    def _are_replicas_active(self) -> bool:
-        if len(self._nodes) == 1:
-            return True
-        for node in self._nodes:
-            try:
-                [name] = [each["name"] for each in get(node, "/collections")["collections"]]
-                state = get(node, f"/collections/{name}/cluster")
-            except (OSError, ValueError):
-                return False
-            if state["shard_transfers"] or any(
-                each["state"] != "Active" for each in (*state["local_shards"], *state["remote_shards"])
-            ):
-                return False
-        return True
+    def _is_recovered(self) -> bool:
+        return len(self._nodes) == 1 or all(node.replicas_are_active() for node in self._nodes)
 
     # What is left
 
@@ -443,11 +436,6 @@ class KillRun:
             ),
             flush=True,
         )
-
-
-def get(node: QdrantNode, path: str) -> Any:
-    with urllib.request.urlopen(node.url + path, timeout=5) as answer:
-        return json.loads(answer.read())["result"]
 
 
 # Servers

@@ -282,6 +282,22 @@ class QdrantNode:
             return True
         return False
 
+    def replicas_are_active(self) -> bool:
+        """Whether all replicas of all collections are active, as this node of a cluster sees it."""
+        try:
+            names = [each["name"] for each in self._get("/collections")["collections"]]
+            states = [self._get(f"/collections/{name}/cluster") for name in names]
+        except (OSError, ValueError):
+            return False
+        replicas = [each for state in states for each in (*state["local_shards"], *state["remote_shards"])]
+        return all(each["state"] == "Active" for each in replicas) and not any(
+            state["shard_transfers"] for state in states
+        )
+
+    def _get(self, path: str) -> Any:
+        with urllib.request.urlopen(self.url + path, timeout=5) as answer:
+            return json.loads(answer.read())["result"]
+
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()

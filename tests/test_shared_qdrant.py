@@ -372,6 +372,21 @@ def test_a_lost_part_is_noticed_by_counting(home: Path, server: RunningServer, m
         assert space.admin.check() == {}
 
 
+def test_an_older_copy_with_as_many_points_is_noticed(
+    home: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has one that was erased since in place of one that was added since; searches find enough without that one."""
+    monkeypatch.setattr("remanence.index.vectors.shared_store_sync.AUDIT_SECONDS", 0.2)
+    with opened(home, server) as space:
+        space.add_many([{"text": f"Note {n} about the harbour."} for n in range(300)])
+        store = dict(space._engine.indexes.items())[space.name].vectors._store
+        store.delete([299 << 12])
+        store.write([300 << 12], HashingEmbedder().embed(["A secret."]), [1], [b"\0" * 16])  # type: ignore[attr-defined]
+        assert space.recall("harbour").missing == {}
+        assert eventually(lambda: space.admin.check() == {})
+        assert points(server) == 300
+
+
 def test_many_missing_points_are_written_in_the_background(
     home: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
