@@ -277,6 +277,33 @@ def test_another_embedder_has_another_collection(home: Path, server: RunningServ
         assert space.admin.check() == {}
 
 
+@pytest.mark.usefixtures("with_files")
+def test_a_folder_moves_to_a_server_and_back(home: Path, server: RunningServer) -> None:
+    """The same answers in both places; what is erased in one is not found in the other."""
+
+    def answers(space: remanence.Space) -> list[str]:
+        return sorted(texts(space, "Which note is about the harbour?"))
+
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        added = space.add_many([f"Note {n} about the harbour." for n in range(30)])
+        expected = answers(space)
+    with opened(home, server) as space:
+        assert answers(space) == expected
+        assert points(server) == 30
+        space.erase(added[0].id)
+        space.add("The bakery is open.")
+        expected = answers(space)
+        assert space.admin.check() == {}
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        assert answers(space) == expected
+        space.erase(added[1].id)
+        assert space.admin.check() == {}
+    with opened(home, server) as space:
+        assert space.recall("harbour").missing == {}
+        assert points(server) == 29
+        assert space.admin.check() == {}
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
