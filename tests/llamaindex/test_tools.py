@@ -67,7 +67,7 @@ async def test_recall_keeps_to_a_budget_and_a_time(
 ) -> None:
     """The time is the model's to say, the budget is that of every block."""
     space.add_many(
-        f"The bridge was closed on {day} May 2026, at {hour} o'clock." for day in (3, 4) for hour in range(50)
+        f"The bridge was closed on {day} May 2026 for train {number}." for day in (3, 4) for number in range(50)
     )
     space.add("The bridge was closed on 5 May 2026.")
 
