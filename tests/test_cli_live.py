@@ -98,7 +98,10 @@ def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> N
     assert json.loads(run("verify", "--json"))["entries"] > 2
     assert json_lines(run("check", "--json"))[0]["differences"] == {}
     planned = json.loads(run("upkeep", "--dry-run", "--json"))
-    assert (planned["position"] > 0, [plan["step"] for plan in planned["plans"]]) == (True, ["consolidate", "promote", "discover"])
+    assert (planned["position"] > 0, [plan["step"] for plan in planned["plans"]]) == (
+        True,
+        ["consolidate", "promote", "discover"],
+    )
     assert json.loads(run("export", str(tmp_path / "all.jsonl"), "--json"))["entries"] > 2
     assert json.loads(run("erase", memory, "--yes", "--json"))["memories"] == [memory]
 
