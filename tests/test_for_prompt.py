@@ -397,15 +397,12 @@ def test_what_memory_knows_is_quoted_for_a_question_that_sounds_impersonal(space
     """That one memory is much nearer to it than the others says that it is about the user's life. General knowledge
     brings nothing."""
     space.add_turns(
-        [
-            {"role": "user", "content": "the headmistress said no to the six months, only three", "conversation": "a"},
-            {"role": "user", "content": "my neighbour boils eggs for his hens", "conversation": "b"},
-        ]
+        [{"role": "user", "content": "the headmistress said no to the six months, only three", "conversation": "a"}]
     )
     asked = "why did the headmistress refuse the six months?"
     assert need_of_memory(asked) < 0.1
     assert quoted(space, asked)[0] == "the headmistress said no to the six months, only three"
-    assert quoted(space, "how long do you boil an egg") == []
+    assert quoted(space, "how tall is the Eiffel Tower") == []
 
 
 def test_a_coming_december_is_not_the_last_one() -> None:
