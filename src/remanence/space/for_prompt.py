@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -31,8 +32,6 @@ from remanence.text.temporal import parse_moment
 from remanence.text.text import normalize_text
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from remanence.recall.answer import Recall
     from remanence.recall.receipts import Receipt
 
