@@ -8,7 +8,7 @@ import pytest
 
 import remanence
 from case_tables import cases
-from remanence import Hit, InvalidInput, Memory, Space
+from remanence import Hit, InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget
 from remanence.models.message_words import need_of_memory
 from remanence.models.readers import READER_VARIABLE
@@ -381,14 +381,6 @@ def test_who_asks_for_a_time_gets_all_of_it(life: Space, message: str, days: lis
 
 def test_a_dinner_for_two_brings_what_one_of_them_must_not_eat(life: Space) -> None:
     assert life.for_prompt("Valentine's dinner for Tomas and me?").hits[0].memory.text == LIFE[0][1]
-
-
-def test_a_turn_that_stands_before_another_is_not_quoted_by_itself() -> None:
-    """It is in the line of the other already."""
-    asked = Hit(Memory("m1", "default", "Any allergies for the school kitchen?"), 0.9)
-    told = Hit(Memory("m2", "default", "Peanuts and celery."), 0.8, context=f"assistant: {asked.memory.text}")
-    assert distinct_hits([asked, told], "Which allergies did I name?") == [told]
-    assert distinct_hits([asked], "Which allergies did I name?") == [asked]
 
 
 def test_what_the_reader_misses_is_quoted_if_it_is_on_the_matter(life: Space) -> None:

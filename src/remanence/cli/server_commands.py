@@ -168,7 +168,7 @@ def _traced(args: Namespace) -> Iterator[None]:
 def _jobs_done_in_a_process(space: Space, options: dict[str, Any], seconds: float) -> Iterator[None]:
     """Do the queued jobs of all spaces meanwhile."""
     from remanence.cli.job_process import JobProcess
-    from remanence.index.engine.in_thread import PeriodicThread
+    from remanence.index.engine.periodic_thread import PeriodicThread
     from remanence.recall.profile import read_when_quiet
     from remanence.service.hosting.spaces import Spaces
 

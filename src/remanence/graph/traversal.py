@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, NEXT_TURN, GraphAtTime, GraphEdge, GraphNode
-from remanence.index.arrays import Interner
+from remanence.index.arrays.columns import Interner
 from remanence.index.claims.relations import Direction
 from remanence.index.numbers import Row
 from remanence.recall.show import TIMES

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.index.arrays import MAX_UNRESERVED_VALUES, pack, unpack
+from remanence.index.arrays.codecs import pack, unpack
+from remanence.index.arrays.columns import MAX_UNRESERVED_VALUES
 from remanence.operating_system import user_cache_folder
 
 if TYPE_CHECKING:

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Plus
 
 from remanence.events import Remembered
-from remanence.index.arrays import INTERNED, Column, Grouped, Interner, Members, PackedTexts, run_starts, top_indices
+from remanence.index.arrays.codecs import INTERNED
+from remanence.index.arrays.columns import Column, Interner, PackedTexts, run_starts, top_indices
+from remanence.index.arrays.grouped import Grouped, Members
 from remanence.index.passages import ASKING_SHARE, passages_of
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking

@@ -25,7 +25,7 @@ import numpy as np
 
 from remanence.errors import Closed, RemanenceError
 from remanence.index.engine.engine import Engine
-from remanence.index.engine.in_thread import QuietThread
+from remanence.index.engine.periodic_thread import QuietThread
 from remanence.index.index import Index
 from remanence.index.index_file import space_hash
 from remanence.index.memory_cache import retry_if_erased

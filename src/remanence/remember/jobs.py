@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Spent, Worked
 from remanence.index.engine.identity import new_id
-from remanence.index.engine.in_thread import PeriodicThread, in_thread
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.index import Index
 from remanence.index.journal import JobState, JobStatus
 from remanence.ledger.codec import kinds_of

@@ -14,7 +14,7 @@ from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import new_id
-from remanence.index.engine.in_thread import PeriodicThread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.index import Index
 from remanence.ports import Progress
 from remanence.upkeep import runs

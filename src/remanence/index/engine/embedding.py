@@ -14,7 +14,7 @@ from weakref import ref
 
 from remanence.errors import Closed, EmbedderError, EmbedderUnavailable, LedgerUnavailable, ProjectionStale
 from remanence.events import Remembered
-from remanence.index.engine.in_thread import PeriodicThread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.numbers import Row
 from remanence.index.vectors.vectors import drop_malformed, embeddable_texts
 from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder

@@ -18,7 +18,7 @@ from weakref import ref
 
 from remanence.errors import Closed
 from remanence.index.engine.embedding import embed_descriptions
-from remanence.index.engine.in_thread import PeriodicThread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.ports import RewritableLedger
 from remanence.schema import PendingErasure
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.index.arrays import top_indices
+from remanence.index.arrays.columns import top_indices
 from remanence.index.graph.graph_walk import LocalGraph, Rows, WalkScores, describe, spread
 from remanence.index.graph.mention_index import SUBJECT, MentionIndex, name_vertex
 from remanence.ports import Stage

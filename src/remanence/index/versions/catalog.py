@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Forgotten, Quarantined, Released
-from remanence.index.arrays import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
+from remanence.index.arrays.codecs import COLUMN, GROWING, INTERNED, JSON, SavedPart
+from remanence.index.arrays.columns import Column, Interner
 from remanence.index.batch import Batch
 from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.index.versions.version_columns import HiddenMemories, RowAttributes, VersionDigests, VersionTimes

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.index.arrays import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
+from remanence.index.arrays.codecs import COLUMN, DICT_CODEC, GROWING, INTERNED, SavedPart
+from remanence.index.arrays.columns import Column, Interner
 from remanence.index.batch import Batch
 from remanence.index.numbers import Row
 from remanence.index.passages import tells

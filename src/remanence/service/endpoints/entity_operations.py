@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from remanence.index.index import PositionCache
+from remanence.index.position_cache import PositionCache
 from remanence.schema import Entity
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import CountedPage, make_cursor, read_cursor
