@@ -66,8 +66,6 @@ log = logging.getLogger(__name__)
 Place = Literal["system", "message", "tool"]
 PLACES = ("system", "message", "tool")
 _RECALL_TOOL = "recall_memories"
-_MIN_REPEATED_LENGTH = 16
-"""Shorter replies ("yes", "you are welcome") may equal a memory without being a repetition of it."""
 
 
 class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -320,7 +318,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             # The question is the same, so these are the memories that the model was given. A reply that only
             # repeats one of them is not stored again.
             recalled = {normalize_text(hit.memory.text) for hit in self._recall_for(run, messages).hits}
-            repeated = {text for text in recalled if len(text) >= _MIN_REPEATED_LENGTH}
+            repeated = {text for text in recalled if len(text) >= 16}  # a shorter reply may equal a memory by chance
             self._store(run, [reply for reply in replies if normalize_text(_own_text(reply)) not in repeated])
 
 

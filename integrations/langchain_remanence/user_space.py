@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from remanence.adapters import ErasureCertificate
 
 SpaceLike: TypeAlias = "Space | CheckpointView"
-"""A space, or a view that follows the checkpoints of the running thread."""
 SpaceOrFactory: TypeAlias = "SpaceLike | Callable[[Any], SpaceLike]"
 """One space for all runs, or a function from the runtime of a run to its space."""
 

@@ -115,8 +115,6 @@ def _lazy_server(server_package: Any, args: Namespace, opened: ExitStack) -> Any
     )
 
 
-_POLL_SECONDS = 0.5
-"""Seconds between two looks of the server for queued jobs, if there was none."""
 _SETTINGS = "host port rate_limit max_body max_file shutdown_seconds log_format log_level"
 
 
@@ -178,7 +176,7 @@ def _jobs_done_in_a_process(space: Space, options: dict[str, Any], seconds: floa
     def run_once() -> float:
         if not run_due_jobs():
             process.end_if_idle()
-        return _POLL_SECONDS
+        return 0.5
 
     thread = PeriodicThread("remanence-jobs", run_once, problem="the jobs could not be done", retry_seconds=5.0)
     thread.start()

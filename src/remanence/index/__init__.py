@@ -32,4 +32,3 @@ engine/              one opened ledger with its indexes: locks, embedding, erasu
 """
 
 SIGNALS = ("vectors", "words", "graph", "times")
-"""The names of the built-in signals."""

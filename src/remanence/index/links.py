@@ -32,7 +32,6 @@ from remanence.schema import (
 )
 
 _KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)
-"""The columns of a link."""
 _SUPERSEDES, _DERIVED_FROM = LINK_KINDS.index("supersedes"), LINK_KINDS.index("derived_from")
 
 

@@ -219,9 +219,7 @@ score. It limits the work."""
 
 NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
-"""For each word the documents that contain it, sorted, and the turns that follow one."""
 RelatedMatches = dict[str, list[tuple[str, NDArray[np.int32]]]]
-"""For each word of the question the related words, and the documents that contain each."""
 _NO_DOCUMENTS = np.empty(0, np.int32)
 
 

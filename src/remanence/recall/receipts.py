@@ -157,7 +157,6 @@ class Receipt(CheckedOptions):
 
 _FLAGS = ("own_vector", "archive", "vault", "prompt")
 _STORED_NAMES = {"informative_only": "telling"}
-"""The names of options in ledgers, where they differ."""
 _KINDS = get_type_hints(CheckedOptions)
 
 
@@ -194,8 +193,6 @@ class Exposure:
 
 
 _RECORDED_KINDS = kinds_of(Served, Used)
-_FIRST_BATCH = 2_000
-"""Ledger positions that are read first when a receipt is looked for; each later batch has four times as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +238,7 @@ def recorded_recalls(
 
 def _backwards(ledger: Ledger, space: str, head: int) -> Iterator[Entry]:
     """The records of recalls and uses, the newest first. The ledger is read from its end, more and more at a time."""
-    end, size = head, _FIRST_BATCH
+    end, size = head, 2_000  # ledger positions
     while end > 0:
         start = max(0, end - size)
         entries = [entry for entry in ledger.read(space, after=start, kinds=_RECORDED_KINDS) if entry.position <= end]

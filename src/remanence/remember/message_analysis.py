@@ -24,12 +24,10 @@ from remanence.text.named_entities.name_rules import find_names, find_question_n
 from remanence.text.rule_extractor import RuleExtractor
 
 _MAX_LENGTH = 4_000
-"""Characters of a message that are read: the purpose of a long one shows early."""
 _EARLIER_CONVERSATION = compile_pattern("message_earlier_conversation", re.IGNORECASE)
 _GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
 _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
 _PUBLIC_KINDS = frozenset({"place", "product", "code", "url"})
-"""The kinds of names that a question of general knowledge often has."""
 _MIN_TELLING = 0.5
 """The probability, by its words, from which on a message tells something to remember: more probable than not."""
 _CERTAIN = 0.95

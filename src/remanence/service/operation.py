@@ -41,7 +41,6 @@ OpenSpace = Callable[[str], Space]
 OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name. Importing `remanence.service.operations` fills it."""
 OPERATION_OF: dict[Method, Operation] = {}
-"""The operation that does what a method does."""
 _FACETS: dict[str, tuple[str, type, type]] = {
     "": ("memory", View, Space),
     "entities": ("entity", EntitiesView, Entities),

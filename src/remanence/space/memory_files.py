@@ -548,9 +548,7 @@ _COMMANDS: dict[str, tuple[Callable[..., str], tuple[str, ...], tuple[str, ...]]
     "delete": (_delete, ("path",), ()),
     "rename": (_rename, ("old_path", "new_path"), ()),
 }
-"""The commands, each with the arguments that it needs, and those that it may have."""
 _OTHER_NAMES = {"insert": {"new_str": "insert_text"}, "rename": {"path": "old_path"}}
-"""Names under which some frameworks and models pass an argument."""
 
 
 def _text_file(files: MemoryFiles, path: str) -> StoredFile:

@@ -28,8 +28,6 @@ _WORDS, _NEARER, _NAMES, _BIAS = 0.76, 17.22, 6.5, -3.52
 _MARGIN = 1e-3
 """The probability that is added to a probability before the log of its odds is taken. The weights were fitted with
 it."""
-_COMPARED = 30
-"""Hits with which the nearest one is compared. The weights were fitted with it."""
 
 
 class Need(NamedTuple):
@@ -50,7 +48,7 @@ def need_of(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) ->
     if turns and is_follow_up(message, names):
         told = [turn["content"] for turn in turns[-CONTEXT_TURNS:] if turn.get("role", "user") != ASSISTANT]
         need = max(need, need_of_memory(" ".join([*told, message])))
-    hits = recall.hits[:_COMPARED]
+    hits = recall.hits[:30]
     near = [own.raw_score for hit in hits for own in hit.evidence if own.signal == "vectors"]
     mean = sum(near) / max(len(near), 1)
     nearer = (max(near, default=0.0) - mean) / max(1.0 - mean, 1e-6)

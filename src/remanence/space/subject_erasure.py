@@ -36,8 +36,6 @@ from remanence.upkeep.runs import vault_space
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine
 
-_BATCH = 500
-"""Entries that are looked at while readers wait."""
 _ENTITY_EVENTS = (Registered, Renamed, Merged, Split)
 
 
@@ -212,7 +210,7 @@ def _find(engine: Engine, space: str, name_or_id: str) -> _Found:
         with index.lock:
             found = _Found(_subject(index, name_or_id))
         entries = engine.ledger.read(space)
-        while batch := list(islice(entries, _BATCH)):
+        while batch := list(islice(entries, 500)):  # entries that are looked at while readers wait
             with index.lock:
                 found.read(index, batch)
     return found

@@ -37,14 +37,12 @@ ListedStatus: TypeAlias = Literal[
 """Which memories `memories` lists: those of a status, or the current ones that were promoted."""
 LISTED_STATUSES: tuple[ListedStatus, ...] = get_args(ListedStatus)
 PageStatus: TypeAlias = MemoryStatus | Literal["promoted", "unpromoted", "all"]
-"""Which memories `space.graph.memories` lists."""
 PAGE_STATUSES: tuple[PageStatus, ...] = (*STATUSES, "promoted", "unpromoted", "all")
 _DETAIL_COLUMNS = (
     *("text", "status", *USAGE_COLUMNS, "versions", "superseded_by", "promoted_at", "note"),
     *("relations", "links_out", "links_in"),
 )
 MAX_PAGE_SIZE = 1_000
-"""Memories of one page, at most."""
 _CURRENT, _SUPERSEDED, _EXPIRED, _ARCHIVED, _FORGOTTEN, _QUARANTINED, _ERASED = range(len(STATUSES))
 
 

@@ -28,7 +28,6 @@ from remanence.upkeep.vault_notes import promotion, vault
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 STEPS: tuple[Step, ...] = get_args(Step)
 DEFAULT_STEPS: tuple[Step, ...] = ("decay", "clusters", "consolidate", "promote", "discover")
-"""The steps of `run` by default: all but `gc`."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 

@@ -60,7 +60,6 @@ class Codec(NamedTuple):
 JSON = Codec(pack, unpack)
 TEXTS = Codec(lambda texts: PackedTexts().array(texts), PackedTexts.unpack)
 DICT_CODEC = Codec(lambda values: pack(list(values.items())), lambda array: dict(unpack(array)))
-"""For a dictionary whose keys are not strings."""
 GROWING_TEXTS = Codec(lambda texts: texts.packed.array(texts), TextList.from_array)
 COLUMNS = Codec(pack_columns, unpack_columns)
 TUPLES = Codec(pack, lambda array: list(to_tuples(unpack(array))))

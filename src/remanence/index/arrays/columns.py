@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 T = TypeVar("T", bound=Hashable)
 
-_MIN_CAPACITY = 16
-"""Values for which a new column has room; it grows from there by a factor."""
 MAX_UNRESERVED_VALUES = 4_096
 """Values of a column up to which it reserves capacity only when it grows. Columns loaded with more reserve it at once,
 so that adding the first memory does not reallocate them all."""
@@ -65,7 +63,7 @@ class Column:
         self.values = self._data[:size]
 
     def _reserve(self, size: int) -> None:
-        larger = max(size, size * 5 // 4, _MIN_CAPACITY)
+        larger = max(size, size * 5 // 4, 16)
         grown = np.empty((larger, *self._data.shape[1:]), dtype=self._data.dtype)
         grown[: len(self.values)] = self.values
         self._data = grown

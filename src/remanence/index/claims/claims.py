@@ -35,7 +35,6 @@ _PREDICATE, _START, _RECORDED_AT, _SOURCE = 2, 3, 5, 6
 _BATCH = 256
 
 NumberedClaim: TypeAlias = tuple[int, int, int]
-"""A subject, a predicate and an object, by number."""
 
 
 class StatedClaim(NamedTuple):

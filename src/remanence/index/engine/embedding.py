@@ -193,7 +193,6 @@ BATCH = 64
 FIRST_PAUSE = 5.0
 """Seconds until an embedder that did not answer is asked again. Each time the pause is doubled."""
 _OTHER_SECONDS = 0.5
-"""Seconds between two looks at what a caller or another process has embedded."""
 
 
 class BackgroundEmbedder:

@@ -44,7 +44,6 @@ log = logging.getLogger(__name__)
 
 
 DEFAULT_CACHE_SIZE = 512 * 2**20
-"""The memory limit for the indexes of all open spaces, in bytes."""
 
 
 class LedgerPlace(NamedTuple):

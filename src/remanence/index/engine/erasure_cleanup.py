@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
-"""Seconds between two looks for erased text that is still to be removed, if there was none."""
 _RETRY_SECONDS = 0.5
-"""Seconds until the next look for erased text that is still to be removed, if there was some."""
 
 
 class ErasureCleaner:

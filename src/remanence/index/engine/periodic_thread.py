@@ -16,9 +16,6 @@ from remanence.errors import Closed, LedgerUnavailable
 log = logging.getLogger(__name__)
 
 _QUIET_SECONDS = 2.0
-"""Seconds without news after which a space is quiet."""
-_MIN_PAUSE = 0.05
-"""Seconds between two tries of work that was ended."""
 
 
 class PeriodicThread:
@@ -129,7 +126,8 @@ class QuietThread:
                     self._news[space] = last
         if not self._news:
             return None
-        return max(_MIN_PAUSE, min(self._news.values()) + _QUIET_SECONDS - time.monotonic())
+        # Seconds between two tries of work that was ended.
+        return max(0.05, min(self._news.values()) + _QUIET_SECONDS - time.monotonic())
 
 
 _started: WeakSet[PeriodicThread] = WeakSet()

@@ -27,7 +27,6 @@ from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window
 _NO_TEXT = -1
 """Stands for the checksum of a text where a version has none, as it was forgotten."""
 MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased", "quarantined", "released")
-"""The kinds of entries that change which memories are visible."""
 
 
 class Catalog(SavedPart):

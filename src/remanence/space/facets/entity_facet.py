@@ -27,7 +27,6 @@ from remanence.text.text import normalize_name
 from remanence.transfer.overview import MAX_PAGE_SIZE
 
 MAX_ALIASES = 256
-"""Names that are given to an entity at once, at most."""
 
 
 @dataclass(frozen=True, slots=True)

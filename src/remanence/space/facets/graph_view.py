@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     import networkx
     from typing_extensions import Unpack
 
-_MAX_TIMELINE = 60
-"""Relations that a timeline shows, the newest."""
-
 
 class PartOptions(TypedDict, total=False):
     """Which part of the graph is taken: the arguments of `GraphView.show` after `start`."""
@@ -144,7 +141,7 @@ class GraphView(GraphQueries):
         if node is not None:
             relations = self._relations_of(node)
             return pictures.timeline_table(relations, len(relations))
-        return pictures.timeline_table(*self._last_relations(_MAX_TIMELINE))
+        return pictures.timeline_table(*self._last_relations(60))
 
     ashow = in_thread(show)
     asave = in_thread(save)

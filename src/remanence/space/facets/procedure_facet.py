@@ -36,8 +36,6 @@ from remanence.space.recall_request import answer_request, checked_request
 
 MAX_STEPS = 200
 """Steps of a run, at most. Longer ones are several tasks."""
-_CONSIDERED = 10
-"""Memories of other tasks that are read with a task that is not known in these words."""
 _MIN_PROBABILITY = 0.7
 """The least probability, by the reader, that a known task is the one that is asked for. Chosen by hand on the four
 tasks of benchmarks/procedures.py, one stored, each with three lists of steps: 14 of 36 askings in other words reach it,
@@ -110,7 +108,7 @@ class ProceduresView(Facet):
 
     def _similar(self, task: str, installed: Mapping[str, str]) -> Procedure | None:
         """What is known of the task that is probably the same in other words, if it is clear which."""
-        options = RecallOptions(kinds=PROCEDURE, limit=_CONSIDERED, history=False)
+        options = RecallOptions(kinds=PROCEDURE, limit=10, history=False)
         _, request, include = checked_request(self._engine, self._space, task, options, self._now())
         found = answer_request(self._engine, self._space, request, lambda _, index: self._position(index), include)
         if found.confidence is None or not found.confident:
