@@ -52,7 +52,6 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
 
     Args:
         space: The space to read and write, or a view of it to read only.
-        session_id: The name of the session.
         ttl: Erase a session so long after its last message: seconds, or a timedelta. A message is recalled no longer
             than this after it was added. An expired session is empty at once, and its text is erased when the history
             is next used, or by `sweep_ttl`.

@@ -39,8 +39,6 @@ class RemanenceMemory(BaseMemory):
 
     Args:
         space: The space. Its memories of all sessions can be loaded.
-        session_id: The name of the session.
-        memory_key: The prompt variable to fill.
         input_key: The input that is the user's message, if a chain has several.
         output_key: The output that is the answer, if a chain has several.
         return_messages: Whether to load messages instead of one text.

@@ -34,7 +34,6 @@ def record_run(
     """Record the tool calls of a run: what worked, and each call that failed with those before it.
 
     Args:
-        space: The space.
         task: What the user asked for.
         messages: The messages after that.
         tools: The versions of the tools.

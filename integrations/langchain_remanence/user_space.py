@@ -53,7 +53,6 @@ def forget_user(space: Space, user_id: str | int | UUID) -> ErasureCertificate:
 
     Args:
         space: The space that the middleware, tools or retriever were made with.
-        user_id: The id of the user, as runs name it.
 
     Returns:
         What was erased.

@@ -36,7 +36,6 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
     same `session_id`.
 
     Args:
-        space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
         max_tokens: The token budget of the recalled memories; None for no limit. `Memory` shortens the block if it
@@ -96,7 +95,6 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         """Remove the memories of a block that recall ranked lowest.
 
         Args:
-            content: The block.
             tokens_to_truncate: How many tokens to save.
 
         Returns:

@@ -99,7 +99,6 @@ class RemanenceChatStore(_TranscriptStore, BaseChatStore):
     None, where `SimpleChatStore` raises an IndexError; and the messages that it returns are copies.
 
     Args:
-        space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
         ttl: Erase a session so many seconds after its last message. An expired session has no messages at once, and
@@ -172,7 +171,6 @@ class RemanenceAsyncChatStore(_TranscriptStore, AsyncDBChatStore):
     message, in place of the number of a row.
 
     Args:
-        space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
         ttl: Erase a session so many seconds after its last message. An expired session has no messages at once, and

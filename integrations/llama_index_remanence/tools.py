@@ -19,7 +19,6 @@ class RemanenceToolSpec(BaseToolSpec):
     The model reads the docstrings of the methods. Each method has an async variant with the prefix `a`.
 
     Args:
-        space: The space.
         prefix: What the names of the tools begin with, for an agent with the tools of two spaces.
 
     Example:

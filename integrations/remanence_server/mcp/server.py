@@ -238,7 +238,6 @@ def make_server(
         issuer: The URL of the identity provider, for `verifier`.
         projects: Whether each tool takes a `project`: a space that the caller may use, by its full name or its name
             below the caller's own. By default it does if a token opens several spaces.
-        name: The name of the server.
         instructions: What a client tells its model about the server; with `read_only`, by default not to write.
 
     Raises:
@@ -386,7 +385,6 @@ def run_http(
     Args:
         server: What `make_server` made.
         host: The address to listen on.
-        port: The port.
         rate_limit: The most requests a minute of one token, or without a valid one of one address; 0 means no limit.
         on_start: Called before the first request is taken, once the port is bound.
 

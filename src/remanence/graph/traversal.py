@@ -102,9 +102,6 @@ class Subgraph:
     def to_df(self) -> pandas.DataFrame:
         """The edges as a data frame, a row for each, with the labels of both nodes. Needs pandas.
 
-        Returns:
-            The data frame.
-
         Raises:
             MissingExtra: pandas is not installed.
         """

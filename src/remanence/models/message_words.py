@@ -56,7 +56,6 @@ def tells_probability(message: str, before: str = "") -> float:
     """The probability that a message tells something worth remembering: it does not only ask, request or chat.
 
     Args:
-        message: The message.
         before: The turn before it, if there is one: "the second one" tells something after a question.
 
     >>> tells_probability("That locker code has gone clean out of my head.") < 0.2

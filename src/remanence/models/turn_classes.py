@@ -50,7 +50,6 @@ def classify_turn(
     """What a chat turn or a text tells.
 
     Args:
-        text: The text.
         vector: Its vector by the default embedder; it is embedded if there is none.
         before: The turn before it.
         makes_claims: Whether it makes claims. Then it tells something, whatever its words.

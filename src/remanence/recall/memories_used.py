@@ -30,7 +30,6 @@ def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str],
     Args:
         results: The result of `recall`, or `space.get_many(ids)` if only the ids are known.
         context: The rest of the prompt: the question, the conversation, instructions, results of tools.
-        answer: The answer of the model.
 
     Returns:
         The ids, in the order of `results`.

@@ -117,9 +117,6 @@ class Procedure:
         """This procedure as the text of a SKILL.md, which agents of several makers read: its name and description, then
         the numbered steps and what to avoid. The folder of the file has the name of the skill.
 
-        Returns:
-            The text.
-
         Raises:
             InvalidInput: Nothing is known to work.
 

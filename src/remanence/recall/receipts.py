@@ -111,9 +111,6 @@ class Receipt(CheckedOptions):
     def to_dict(self) -> dict[str, Any]:
         """This receipt as a dict of JSON types. Optional values that are not set are omitted.
 
-        Returns:
-            A dict that `from_dict` reads.
-
         Example:
             >>> from remanence.schema import EPOCH
             >>> receipt = Receipt("default", 7, "s", "Where is Alice?", EPOCH, kinds=("episode",))
@@ -131,12 +128,6 @@ class Receipt(CheckedOptions):
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Receipt:
         """The receipt that `to_dict` wrote.
-
-        Args:
-            record: The dict.
-
-        Returns:
-            The receipt.
 
         Raises:
             InvalidInput: The dict is not a receipt.

@@ -74,9 +74,6 @@ class RecallAnalysis:
 def analyze_message(text: str) -> MessageAnalysis:
     """Whether this message contains something worth storing.
 
-    Args:
-        text: The message.
-
     Returns:
         Whether to store the message, how important it is, names for it, and the reason as a sentence.
 
@@ -101,12 +98,6 @@ def analyze_message(text: str) -> MessageAnalysis:
 
 def analyze_for_recall(text: str) -> RecallAnalysis:
     """Whether answering this message needs a recall, and the query for it.
-
-    Args:
-        text: The message.
-
-    Returns:
-        Whether to recall, the query, and the reason as a sentence.
 
     Example:
         >>> analysis = analyze_for_recall("Hey, do you remember where my sister lives?")

@@ -137,7 +137,6 @@ def operation(
     """Declare a function as an operation. Its first parameter is the space, or a `View` if it can be asked of the past.
 
     Args:
-        http_method: The HTTP method.
         path: The path below that of the space.
         access: What a token has to allow.
         method: The method of a space that it stands for, with the same parameters: the client does that one by it.
@@ -145,7 +144,6 @@ def operation(
         field: The name of the only field of the answer, if the function returns no object. By default a list is
             `items`.
         slow: Whether it may take seconds.
-        http_status: The HTTP status of success.
         tools: The set of tools for MCP that it is in, if any. By its name it can be had as a tool in any case.
         opens: The required field with the names of other spaces, in which the caller has to have the same access.
         limits: Types of parameters that allow less than the function.
@@ -194,9 +192,7 @@ def method_operation(
     """Declare a method of `Space`, or of a facet of it, as an operation. Its first paragraph says what it does.
 
     Args:
-        http_method: The HTTP method.
         path: The path below that of the space.
-        method: The method.
         access: What a token has to allow.
         name: The name of the operation; by default that of the method.
         missing: What `NotFound` says where the method returns None, with the arguments in braces.

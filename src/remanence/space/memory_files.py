@@ -81,7 +81,6 @@ class MemoryFiles:
     `run` takes a command of the model's memory tool and returns the text that the model reads.
 
     Args:
-        space: The space.
         root: The folder that all paths begin with. Two roots are two names for the same files.
         recallable: True keeps the files among the memories of the space, so that `space.recall` finds them too. By
             default they are in its child "files". Choose once: the two do not see each other's files.
@@ -124,9 +123,6 @@ class MemoryFiles:
 
         Args:
             moment: A datetime, a date, or text such as "2026-05-01" or "last May".
-
-        Returns:
-            Files that cannot be written to.
         """
         past = copy(self)
         past._view = self._view.as_of(moment)
@@ -137,17 +133,11 @@ class MemoryFiles:
 
         Args:
             path: A path below the root.
-
-        Returns:
-            The same path.
         """
         return self._absolute(self._relative(path))
 
     def find(self, path: str) -> StoredFile | None:
         """The file at a path.
-
-        Args:
-            path: The path of the file, below the root.
 
         Returns:
             The file; None if there is none.
@@ -158,12 +148,6 @@ class MemoryFiles:
 
     def read(self, path: str) -> StoredFile:
         """The file at a path.
-
-        Args:
-            path: The path of the file, below the root.
-
-        Returns:
-            The file.
 
         Raises:
             NotFound: There is none.
@@ -178,9 +162,6 @@ class MemoryFiles:
 
         Args:
             folder: The path of the folder; None is the root.
-
-        Returns:
-            The files, sorted by path.
         """
         below = self._relative(folder or self.root)
         memories = (memory for memory in self._view.memories(tags=_TAG) if _is_file(memory))
@@ -189,9 +170,6 @@ class MemoryFiles:
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is the root, or has a file below it.
-
-        Args:
-            path: The path.
 
         Returns:
             False for a file, and where there is nothing.
@@ -202,7 +180,6 @@ class MemoryFiles:
         """Write a file: a new one, or a new version of one.
 
         Args:
-            path: The path of the file, below the root.
             content: The text, or the bytes as base64.
             encoding: "utf-8" for text, "base64" for bytes.
 
@@ -223,10 +200,6 @@ class MemoryFiles:
     def delete(self, path: str, *, why: str | None = None) -> list[StoredFile]:
         """Delete a file, or a folder with all that is below it. Its versions stay in the history.
 
-        Args:
-            path: The path of the file or folder, below the root.
-            why: The reason, for the history.
-
         Returns:
             The files that were deleted.
 
@@ -245,7 +218,6 @@ class MemoryFiles:
         """Rename or move a file, or a folder with all that is below it.
 
         Args:
-            old_path: The path of the file or folder.
             new_path: The path that it gets.
 
         Returns:
@@ -278,12 +250,6 @@ class MemoryFiles:
 
     def history(self, path: str) -> list[FileVersion]:
         """Every version of a file that is or was at a path, also those under earlier names.
-
-        Args:
-            path: The path of the file, below the root.
-
-        Returns:
-            The versions, oldest first.
 
         Raises:
             NotFound: There never was a file.

@@ -263,7 +263,6 @@ def restore(
     used if they are those of its texts; otherwise the texts are embedded.
 
     Args:
-        path: The file.
         into: A space, or a folder, which is opened with the other arguments and closed again. Spaces below the
             exported one are imported below this one.
         progress: True shows a progress bar; a function is called with (done, total).

@@ -88,7 +88,6 @@ def exchange(
 
     Args:
         view: The space, or a view of it.
-        message: The user's message.
         turns: The turns before it, oldest first, as dicts with `role` and `content`.
         store: Whether to store the message and the answer.
         answer: Whether the language model of the space, `remanence.open(extractor=...)`, is asked.

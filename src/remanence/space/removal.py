@@ -24,8 +24,6 @@ class MemoryRemoval(View):
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back.
 
         Args:
-            id: The memory or its id.
-            why: The reason, for `history`.
             with_related: Also the texts that it was found in, and the facts that were found in it alone.
 
         Raises:
@@ -46,8 +44,6 @@ class MemoryRemoval(View):
         """Hide these memories in one transaction.
 
         Args:
-            ids: The memories or their ids.
-            why: The reason, for `history`.
             with_related: Also the texts that they were found in, and the facts that were found in them alone.
 
         Returns:
@@ -71,7 +67,6 @@ class MemoryRemoval(View):
         """Bring back a memory that was forgotten or archived. A visible memory stays as it is.
 
         Args:
-            id: The memory or its id.
             with_related: Also the texts that it was found in, and the facts that were found in it alone.
 
         Raises:
@@ -96,7 +91,6 @@ class MemoryRemoval(View):
         entries stay, without their text, so that `verify` still succeeds.
 
         Args:
-            id: The memory or its id.
             with_related: Also the texts that it was found in, and with them what was found in those alone.
 
         Returns:
@@ -120,7 +114,6 @@ class MemoryRemoval(View):
         """Erase these memories in one transaction, as `erase` does one.
 
         Args:
-            ids: The memories or their ids.
             with_related: Also the texts that they were found in, and with them what was found in those alone.
 
         Returns:

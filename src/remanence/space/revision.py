@@ -37,7 +37,6 @@ class MemoryRevision(MemoryRemoval):
         """Correct memories: what is given changes, and everything else stays. `revert` undoes it.
 
         Args:
-            ids: The memories or their ids; or one.
             text: The corrected text, of one memory. Its names, claims and times are read again.
             kind: "episode", "semantic" or "viewpoint".
             valid_from: When it became true or happened.
@@ -71,7 +70,6 @@ class MemoryRevision(MemoryRemoval):
         """Say that memories are no longer true. Questions about the time before still find them.
 
         Args:
-            ids: The memories or their ids; or one.
             since: Since when they are no longer true. None is now.
 
         Returns:
@@ -96,9 +94,6 @@ class MemoryRevision(MemoryRemoval):
     @step("update_memory")
     def revert(self, ids: str | Memory | Iterable[str | Memory]) -> list[Memory]:
         """Give memories the version before their last one again. Doing it twice changes nothing.
-
-        Args:
-            ids: The memories or their ids; or one.
 
         Returns:
             The memories as they are then.

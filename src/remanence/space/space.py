@@ -84,7 +84,6 @@ class Space(ClosedAtEnd, MemoryRevision):
         Adding the same text again returns the same memory.
 
         Args:
-            text: The text.
             key: A name of your own. Another text with the same key becomes a new version of the memory.
             kind: "episode", "semantic" or "viewpoint"; found by rule if left out.
             valid_from: When it became true or happened; read from the text if left out.
@@ -179,7 +178,6 @@ class Space(ClosedAtEnd, MemoryRevision):
             wait: False returns when they are stored, as for `add_many`. Their kind and importance, which are read from
                 the vectors, stay "episode" and 0.5.
             progress: True shows a progress bar; a function is called with (done, total).
-            now: When they were learned.
 
         Returns:
             Their memories, in the order of the turns.
@@ -230,7 +228,6 @@ class Space(ClosedAtEnd, MemoryRevision):
             wait: False stores the text and returns a `Job` at once; a thread extracts the facts. "quiet" does too, for
                 chat turns: their chat is read once, when it has been quiet for five minutes or has grown by 20 turns
                 (`LLMExtractor(model, quiet=..., every_turns=...)`). Turns added while that job waits are read by it.
-            now: When it was learned.
             source: Where it comes from; for messages, the conversation.
             observed_by: Who "I" is.
             progress: True shows a progress bar; a function is called with (done, total).
@@ -294,7 +291,6 @@ class Space(ClosedAtEnd, MemoryRevision):
         """Record that memories were used, so that they decay later.
 
         Args:
-            ids: The memories or their ids.
             boost: Also increase their strength.
             context_tags: Tags of what they were used for. A memory with other tags was used in another domain, which
                 increases its strength, too.
@@ -323,9 +319,6 @@ class Space(ClosedAtEnd, MemoryRevision):
         Args:
             *path: One name for each level, 1 to 255 characters each.
 
-        Returns:
-            The space. It exists once something is stored in it.
-
         Raises:
             InvalidInput: No name is given, or one is blank or too long.
 
@@ -341,9 +334,6 @@ class Space(ClosedAtEnd, MemoryRevision):
 
     def spaces(self) -> list[str]:
         """The full names of the spaces that contain anything: this one and those below it.
-
-        Returns:
-            The names.
 
         Example:
             >>> import remanence

@@ -151,9 +151,6 @@ class View(PromptView):
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
         """These memories with their relations, links and use, in the order given, each once.
 
-        Args:
-            ids: The memories or their ids; or one.
-
         Returns:
             The memories; `missing` has the ids that this view does not show, each with "unknown",
             "archived", "forgotten" or "erased".
@@ -283,9 +280,6 @@ class View(PromptView):
 
         Args:
             moment: A datetime, a date, or text such as "2026-05-01" or "last May".
-
-        Returns:
-            A view, which has no methods that write.
 
         Example:
             >>> import remanence

@@ -46,7 +46,6 @@ class RuleExtractor:
         """The names, claims and times of the text.
 
         Args:
-            text: The text to read.
             now: The moment that relative times refer to.
             speaker: Who says "I". The speaker of a chat turn is always mentioned, and first.
         """

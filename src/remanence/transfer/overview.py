@@ -170,11 +170,7 @@ class Stats:
         return sum(self.memories.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as a dict for JSON.
-
-        Returns:
-            The fields by name, with times as text, and `total`.
-        """
+        """The numbers as a dict for JSON."""
         first, last = (moment and moment.isoformat() for moment in (self.first_recorded_at, self.last_recorded_at))
         return {**asdict(self), "total": self.total, "first_recorded_at": first, "last_recorded_at": last}
 

@@ -122,7 +122,6 @@ class LedgerEmbedder:
     """The embedder that a ledger is opened with, compared with the one that the ledger records.
 
     Args:
-        ledger: The ledger.
         embedder: The embedder that it is opened with.
         location: Where the ledger is, for messages.
         replace: Everything is about to be embedded again: any embedder is accepted.

@@ -87,7 +87,6 @@ class QuietThread:
     """Does some work in each space that had news, once there were none for a while: it is not to slow down who writes.
 
     Args:
-        name: The name of the thread.
         work: Called with the name of a space and a function that says whether to go on. Returns whether all is done;
             what `go_on` ended is tried again.
     """

@@ -113,9 +113,6 @@ class AdminView(Facet):
             offset: How many to leave out at the beginning.
             limit: How many to return at most, up to 1,000.
 
-        Returns:
-            The page, and how many memories match.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:

@@ -37,9 +37,6 @@ class AuditView(Facet):
             receipt: `recall(...).receipt`, or the dict that it was stored as.
             vector: The question's embedding, if the recall was made with one of the caller's.
 
-        Returns:
-            The recall. Its hits are those of the earlier one.
-
         Raises:
             InvalidInput: The receipt is of another space, or its vector is missing.
             ProjectionStale: Another release, embedder or reader would return another list.
@@ -76,12 +73,6 @@ class AuditView(Facet):
     def exposures(self, id: str | Memory) -> list[Exposure]:
         """Which recorded recalls returned a memory that has been replaced or forgotten since.
 
-        Args:
-            id: The memory or its id.
-
-        Returns:
-            The receipt of each such recall, with the replacement.
-
         Raises:
             NotFound: This space has no such memory, or its text was erased.
 
@@ -107,9 +98,6 @@ class AuditView(Facet):
             limit: How many to return at most.
             before: Only those recorded before this ledger position: the `position` of the last one of a page.
             memory: Only those that returned this memory.
-
-        Returns:
-            The question, the memories that were given, and those that were used then.
 
         Example:
             >>> import remanence
@@ -163,7 +151,6 @@ class AuditView(Facet):
         """What changed between two moments of learning.
 
         Args:
-            since: The earlier moment.
             until: The later moment; None is now.
 
         Returns:
@@ -274,7 +261,6 @@ class Audit(AuditView):
 
         Args:
             source: A `source`, an `observed_by` or a conversation.
-            why: The reason, for the ledger.
             dry_run: True only shows what would be hidden.
 
         Returns:
@@ -305,7 +291,6 @@ class Audit(AuditView):
 
         Args:
             id: The quarantine or its id.
-            why: The reason, for the ledger.
 
         Returns:
             The quarantine, which is marked as released.
@@ -317,11 +302,7 @@ class Audit(AuditView):
         return forget.release(self._engine, self._space, checked_id, inputs.check_reason(why))
 
     def quarantines(self) -> list[Quarantine]:
-        """Every quarantine of this space, oldest first, released ones too.
-
-        Returns:
-            The quarantines, each with its memories.
-        """
+        """Every quarantine of this space, oldest first, released ones too."""
         return forget.all_quarantines(self._engine, self._space)
 
     arecord = in_thread(record)

@@ -101,7 +101,6 @@ class EntitiesView(Facet):
         """The entity with this name or id, with all of its names.
 
         Args:
-            alias: The name or id.
             at: Find the entity that had the name at this moment. None finds the one that has it now, or had it last.
 
         Returns:
@@ -152,9 +151,6 @@ class EntitiesView(Facet):
             page: The number of the page, from 1.
             page_size: How many entities a page has, at most 1,000.
 
-        Returns:
-            The page, and how many entities there are in all.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -186,7 +182,6 @@ class EntitiesView(Facet):
 
         Args:
             name: The name to compare with.
-            limit: How many entities to return at most.
 
         Returns:
             The entities, each with the similar name, the similarity from 0 to 1, and the reason.
@@ -225,11 +220,9 @@ class Entities(EntitiesView):
         If an entity has that name already, only what is new is added to it. If nothing is new, nothing is written.
 
         Args:
-            name: The name.
             aliases: Other names. (name, valid_from, valid_until) is an alias for a time; given again with another
                 overlapping time, the alias gets the new time.
             kind: What it is, such as "person" or "organization".
-            observed_by: Who states it.
 
         Returns:
             The entity, whether it is new, and which aliases were added.
@@ -255,11 +248,6 @@ class Entities(EntitiesView):
 
     def rename(self, entity: EntityRef, name: str, *, observed_by: str | None = None) -> Revision:
         """Change the name of an entity. Its old name becomes an alias.
-
-        Args:
-            entity: The entity, its id or one of its names.
-            name: The new name.
-            observed_by: Who states it.
 
         Returns:
             The entity with its new name and the position of the ledger entry, for `undo`.
@@ -287,8 +275,6 @@ class Entities(EntitiesView):
         Args:
             entity: The entity that is merged.
             into: The entity that it becomes part of.
-            why: The reason.
-            observed_by: Who states it.
 
         Returns:
             The merged entity and the position of the ledger entry, for `undo`.
@@ -317,10 +303,7 @@ class Entities(EntitiesView):
         """Move some names of an entity to a new entity, which is called by the first of them.
 
         Args:
-            entity: The entity, its id or one of its names.
             names: One name to move, or several.
-            why: The reason.
-            observed_by: Who states it.
 
         Returns:
             The new entity and the position of the ledger entry, for `undo`.
@@ -349,8 +332,6 @@ class Entities(EntitiesView):
 
         Args:
             revision: What the method returned, or its position.
-            why: The reason.
-            observed_by: Who undoes it.
 
         Returns:
             The entity after the undo; None if nothing of it remains.

@@ -46,10 +46,7 @@ class Graph(GraphView):
             subject: An entity, its id or a name.
             predicate: The predicate, such as "lives_in".
             object: An entity, its id or a name.
-            valid_from: When it began to hold.
-            valid_until: When it ended.
             confidence: How sure it is, from 0 to 1.
-            observed_by: Who states it.
             evidence: Memories that support it. The relation is visible while one of them is.
 
         Returns:
@@ -101,11 +98,7 @@ class Graph(GraphView):
             source: The memory that the link goes out of.
             kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes".
             target: The memory that the link goes to.
-            valid_from: When the link began to hold.
-            valid_until: When it ended.
             confidence: How sure it is, from 0 to 1.
-            observed_by: Who states it.
-            why: The reason.
 
         Returns:
             The link.
@@ -143,7 +136,6 @@ class Graph(GraphView):
         """Declare how a predicate behaves from now on. What is left out stays as it is.
 
         Args:
-            predicate: The predicate.
             single_valued: Whether a subject has one value at a time.
             inverse: The name of the same relation from the other end.
 
@@ -177,8 +169,6 @@ class Graph(GraphView):
             predicate: The predicate of the relations, or the kind of the links, that hold at `valid_until`.
             object: Only relations to this entity, or links to this memory.
             valid_until: When it ended; None is now.
-            why: The reason.
-            observed_by: Who states it.
 
         Returns:
             The relations or links as they hold from now on.
@@ -210,9 +200,6 @@ class Graph(GraphView):
 
         Args:
             edge: A relation, a link, an edge of `query`, or the id of one.
-            valid_until: As for `invalidate`.
-            why: As for `invalidate`.
-            observed_by: As for `invalidate`.
 
         Returns:
             The relation or link as it holds from now on.

@@ -89,8 +89,6 @@ class GraphQueries(Facet):
         Two entities that one memory mentions are two steps apart: to the memory, and from there to the other.
 
         Args:
-            start: The node to start from.
-            end: The node to reach.
             depth: The most steps, at most 8.
             at: The moment at which the edges hold. None is the moment of the view.
 
@@ -116,7 +114,6 @@ class GraphQueries(Facet):
         """When a relation held, in the order of time, each with its evidence.
 
         Args:
-            subject: The entity.
             predicate: The predicate, such as "lives_in".
             object: Only relations to this entity.
 
@@ -187,9 +184,6 @@ class GraphQueries(Facet):
             limit: How many entities to return at most, the most important.
             layout: Whether to find communities, and where to draw each entity.
 
-        Returns:
-            The entities and the edges between them.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -205,9 +199,6 @@ class GraphQueries(Facet):
 
     def activity(self, *, growing: int = 8) -> Activity:
         """How the space grows: memories by week and kind, and the entities that are mentioned more and more.
-
-        Args:
-            growing: How many growing entities to return at most.
 
         Returns:
             The weeks, and the entities that the last four weeks mention more often than the four before.
@@ -273,9 +264,6 @@ class GraphQueries(Facet):
             relations: Only edges of these names; "mentions" are the events of memories, and "supersedes" is also what
                 superseded a memory without a link.
 
-        Returns:
-            The events, in the order in which they were learned.
-
         Raises:
             NotFound: The node is unknown.
             InvalidInput: `until` does not come after `since`, or an argument is not valid.
@@ -326,9 +314,6 @@ class GraphQueries(Facet):
                 "unpromoted": the current ones that `upkeep.promote` promoted, and the others.
             page: The number of the page, from 1.
             page_size: How many memories a page has, at most 1,000.
-
-        Returns:
-            The page, and how many memories of this status there are in all.
 
         Example:
             >>> import remanence

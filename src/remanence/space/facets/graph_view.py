@@ -52,7 +52,6 @@ class GraphView(GraphQueries):
             relations: Only these predicates, kinds of links, "mentions" or "next_turn".
             depth: How many steps from the start to go, at most 8.
             at: Only what holds at this moment. None draws all that ever held.
-            limit: The most nodes to draw.
 
         Returns:
             The picture. The last line of a notebook cell shows it; `.save("graph.html")` writes it to a file.
@@ -68,7 +67,6 @@ class GraphView(GraphQueries):
         Args:
             path: The file. Its ending is the format: .html (an interactive page that needs no network), .svg or
                 .graphml. A symbolic link is not followed.
-            start: As for `show`.
             **part: `relations`, `depth`, `at` and `limit`, as for `show`.
 
         Returns:
@@ -91,11 +89,7 @@ class GraphView(GraphQueries):
         """The graph as an `igraph.Graph`, with labels and times as attributes.
 
         Args:
-            start: As for `show`.
             **part: `relations`, `depth`, `at` and `limit`, as for `show`.
-
-        Returns:
-            A directed graph.
 
         Raises:
             NotFound: The start is unknown.
@@ -113,11 +107,7 @@ class GraphView(GraphQueries):
         """The graph as a `networkx.MultiDiGraph`, with labels and times as attributes.
 
         Args:
-            start: As for `show`.
             **part: `relations`, `depth`, `at` and `limit`, as for `show`.
-
-        Returns:
-            The graph.
 
         Raises:
             NotFound: The start is unknown.
@@ -131,9 +121,6 @@ class GraphView(GraphQueries):
         Args:
             node: The entity whose relations to show. None shows the relations of the whole space, the sixty learned
                 last.
-
-        Returns:
-            The table.
 
         Raises:
             NotFound: The node is unknown.

@@ -56,7 +56,6 @@ class ProceduresView(Facet):
         count.
 
         Args:
-            task: The task.
             tools: The versions of the tools that are installed now, by name. For a tool that is left out, the version
                 that was recorded last for this task is taken to be the present one.
 
@@ -80,11 +79,7 @@ class ProceduresView(Facet):
         return procedure_of(runs, installed) if runs else self._similar(asked, installed)
 
     def list(self) -> list[Procedure]:
-        """What is known of each task, in the order in which the tasks were first done.
-
-        Returns:
-            One procedure for each task.
-        """
+        """What is known of each task, in the order in which the tasks were first done."""
         by_task: dict[str, list[TaskRun]] = {}
         for run in self._runs():
             by_task.setdefault(task_digest(run.task), []).append(run)
@@ -165,8 +160,6 @@ class Procedures(ProceduresView):
             error: Why it failed.
             tools: The versions of the tools, by name: {"deploy-cli": "2.1"}.
             source: Where the run comes from.
-            observed_by: Who ran it.
-            now: When it ran.
 
         Returns:
             The memory of these steps. Its kind is "procedure", and only `kinds="procedure"` recalls it. Each run is a

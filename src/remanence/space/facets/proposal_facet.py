@@ -130,10 +130,6 @@ class Proposals(Facet):
     def approve(self, id: str, *, by: str | None = None) -> Memory:
         """Make a proposal a memory of this space. `meta["origin"]` has where it comes from and who decided.
 
-        Args:
-            id: The id of the proposal.
-            by: Who approves it.
-
         Returns:
             The memory.
 
@@ -161,11 +157,6 @@ class Proposals(Facet):
     def reject(self, id: str, why: str | None = None, *, by: str | None = None) -> Proposal:
         """Record that a proposal does not become a memory. Its text stays for the record: `erase` deletes it.
 
-        Args:
-            id: The id of the proposal.
-            why: The reason.
-            by: Who rejects it.
-
         Returns:
             The proposal, which is marked as rejected.
 
@@ -178,9 +169,6 @@ class Proposals(Facet):
 
     def erase(self, id: str) -> ErasureCertificate:
         """Delete the text of a proposal for good. The memory that it became, if it was approved, stays.
-
-        Args:
-            id: The id of the proposal.
 
         Returns:
             What was erased.

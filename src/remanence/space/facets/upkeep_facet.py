@@ -227,9 +227,6 @@ class Upkeep(UpkeepReports):
             steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
             vault: A folder for the notes of promoted memories; by default the setting `vault`.
 
-        Returns:
-            The plan, with that of each step (`plans`).
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -315,8 +312,6 @@ class Upkeep(UpkeepReports):
 
         Args:
             interval: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
-            steps: See `run`.
-            vault: See `run`.
 
         Returns:
             The schedule. Call its `stop` to end it.

@@ -54,9 +54,6 @@ class UpkeepReports(Facet):
         Args:
             limit: The most memories to list, those with the lowest scores. `left_out` counts the others.
 
-        Returns:
-            The report, which prints as a table.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -116,19 +113,11 @@ class UpkeepReports(Facet):
         )
 
     def missed_recalls(self) -> MissedRecallReport:
-        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid.
-
-        Returns:
-            The report, with the memories. `restore` accepts it.
-        """
+        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid."""
         return garbage_collection.find_missed_recalls(self._engine, self._space)
 
     def runs(self) -> list[Run]:
-        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one.
-
-        Returns:
-            The runs.
-        """
+        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one."""
         return runs.list_runs(self._engine, self._space)
 
     adecay = in_thread(decay)

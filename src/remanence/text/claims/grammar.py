@@ -43,7 +43,6 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
 
     Args:
         names: The names in it, with the places at which the speaker is meant ("I", "my"), in order.
-        speaker: The name of the speaker.
 
     >>> from remanence.text.named_entities.name_rules import find_names
     >>> text = "Alice lives in Porto and works at IBM. The capital of Portugal is Lisbon. Is Bob at CERN?"
