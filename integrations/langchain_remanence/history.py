@@ -58,15 +58,6 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
 
     Raises:
         InvalidInput: `session_id` is blank, or `ttl` is not above 0.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     chat = RemanenceChatMessageHistory(space, "monday")
-        ...     chat.add_user_message("I am allergic to hazelnuts.")
-        ...     chat.add_ai_message("Noted.")
-        ...     [message.type for message in chat.messages], space.recall("allergic")[0].memory.source
-        (['human', 'ai'], 'monday')
     """
 
     def __init__(self, space: View, session_id: str = "default", *, ttl: float | timedelta | None = None) -> None:

@@ -110,16 +110,6 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Raises:
         InvalidInput: An argument is not valid; or, in a run, the user is unknown.
-
-    Example:
-        >>> import remanence
-        >>> from langchain.agents import create_agent
-        >>> from langchain_core.language_models import FakeListChatModel
-        >>> with remanence.open(None) as space:
-        ...     agent = create_agent(FakeListChatModel(responses=["Noted."]), middleware=[RemanenceMiddleware(space)])
-        ...     _ = agent.invoke({"messages": [("user", "I am allergic to peanuts.")]})
-        ...     [memory.text for memory in space.memories()]
-        ['I am allergic to peanuts.', 'Noted.']
     """
 
     trace_policy = NO_PAYLOADS  # set another one, or None, to have messages and memories in traces

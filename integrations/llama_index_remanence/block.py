@@ -51,19 +51,6 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
 
     Raises:
         InvalidInput: Neither a space nor a location was given.
-
-    Example:
-        >>> import asyncio
-        >>> import remanence
-        >>> from llama_index.core.memory import Memory
-        >>> async def ask(space, *texts):
-        ...     memory = Memory.from_defaults(session_id="s", memory_blocks=[RemanenceMemoryBlock(space)])
-        ...     await memory.aput_messages([ChatMessage(role="user", content=text) for text in texts])
-        ...     return (await memory.aget())[0].content
-        >>> with remanence.open(None) as space:
-        ...     _ = asyncio.run(ask(space, "I am allergic to hazelnuts.", "Hello?"))
-        ...     "hazelnuts" in asyncio.run(ask(space, "What am I allergic to?"))
-        True
     """
 
     name: str = "long_term_memory"

@@ -103,14 +103,6 @@ class RemanenceChatStore(_TranscriptStore, BaseChatStore):
         path: The names of the child to use.
         ttl: Erase a session so many seconds after its last message. An expired session has no messages at once, and
             its text is erased when it is next used, or by `sweep_ttl`.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     store = RemanenceChatStore(space.child("chats"))
-        ...     store.add_message("monday", ChatMessage(role="user", content="Good morning."))
-        ...     store.get_messages("monday")[0].content
-        'Good morning.'
     """
 
     __init__ = SpaceAdapter.__init__  # for type checkers

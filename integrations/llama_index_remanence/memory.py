@@ -72,16 +72,6 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
 
     Raises:
         InvalidInput: Neither a space nor a location was given, or `session_id` is blank.
-
-    Example:
-        >>> import remanence
-        >>> space = remanence.open(None)
-        >>> monday = RemanenceMemory(space, session_id="monday")
-        >>> monday.put(ChatMessage(role="user", content="I am allergic to hazelnuts."))
-        >>> tuesday = RemanenceMemory(space, session_id="tuesday")
-        >>> "hazelnuts" in tuesday.get(input="What am I allergic to?")[0].content
-        True
-        >>> space.close()
     """
 
     session_id: str

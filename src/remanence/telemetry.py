@@ -146,20 +146,6 @@ def instrument(
 
     Raises:
         MissingExtra: OpenTelemetry is not installed.
-
-    Example:
-        >>> from opentelemetry.sdk.trace import TracerProvider
-        >>> from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-        >>> from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-        >>> import remanence
-        >>> provider, spans = TracerProvider(), InMemorySpanExporter()
-        >>> provider.add_span_processor(SimpleSpanProcessor(spans))
-        >>> instrument(tracer_provider=provider)
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("Ana lives in Porto.")
-        >>> [span.name for span in spans.get_finished_spans()][-2:]
-        ['write ledger', 'upsert_memory']
-        >>> uninstrument()
     """
     try:
         from opentelemetry import metrics, trace

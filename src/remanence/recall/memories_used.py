@@ -33,15 +33,6 @@ def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str],
 
     Returns:
         The ids, in the order of `results`.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add_many(["Ana lives in Porto.", "Ana is allergic to hazelnuts."])
-        ...     shown, asked = space.recall("Ana"), "What must she not eat?"
-        ...     used = memories_used(shown, context=asked, answer="Ana must not eat hazelnuts.")
-        ...     [space.get(memory_id).text for memory_id in used]
-        ['Ana is allergic to hazelnuts.']
     """
     texts = [context] if isinstance(context, str) else context
     context_words = {word for text in texts for word in tokens(strip_frames(text))}

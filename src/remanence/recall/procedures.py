@@ -119,22 +119,6 @@ class Procedure:
 
         Raises:
             InvalidInput: Nothing is known to work.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.procedures.record("Deploy the shop", ["build", "release"], now="2026-05-04")
-            ...     print(space.procedures.recall("Deploy the shop").as_skill())
-            ---
-            name: deploy-the-shop
-            description: "Deploy the shop. Use these steps for this task: they worked once, last on 2026-05-04."
-            ---
-            <BLANKLINE>
-            # Deploy the shop
-            <BLANKLINE>
-            1. build
-            2. release
-            <BLANKLINE>
         """
         if self.last_worked is None:
             raise InvalidInput(f"nothing is known to work for the task {self.task!r}. Record a run that worked.")

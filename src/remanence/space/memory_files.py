@@ -88,16 +88,6 @@ class MemoryFiles:
     Raises:
         NotFound: There is no such file. The message is for the model, as all of these are.
         InvalidInput: The path leads out of the root or through a file, or an argument is not valid.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     files = MemoryFiles(space)
-        ...     _ = files.write("/memories/tea.md", "Alice drinks green tea.")
-        ...     edit = {"command": "str_replace", "path": "/memories/tea.md", "old_str": "green", "new_str": "black"}
-        ...     _ = files.run(edit)
-        ...     files.read("/memories/tea.md").content, len(files.history("/memories/tea.md"))
-        ('Alice drinks black tea.', 2)
     """
 
     def __init__(self, space: Space, *, root: str = "/memories", recallable: bool = False) -> None:

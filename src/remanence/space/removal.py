@@ -28,14 +28,6 @@ class MemoryRemoval(View):
 
         Raises:
             NotFound: This space has no such memory, or its text was erased.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None, reader=None) as space:
-            ...     [fact] = space.remember([{"role": "user", "content": "I am allergic to nuts."}])
-            ...     space.forget(fact, with_related=True)
-            ...     space.count()
-            0
         """
         self.forget_many([id], why, with_related=with_related)
 
@@ -71,15 +63,6 @@ class MemoryRemoval(View):
 
         Raises:
             NotFound: This space has no such memory, or its text was erased.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The bridge is closed.")
-            ...     space.forget(memory)
-            ...     space.unforget(memory)
-            ...     space.count()
-            1
         """
         forgetting.unforget(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
 
@@ -98,14 +81,6 @@ class MemoryRemoval(View):
 
         Raises:
             NotFound: This space has no such memory.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The door code is 4711.")
-            ...     certificate = space.erase(memory)
-            ...     certificate.memories == (memory.id,), certificate.erased_entries, space.get(memory)
-            (True, {'remembered': 1}, None)
         """
         return self.erase_many([id], with_related=with_related)
 
@@ -149,15 +124,6 @@ class MemoryRemoval(View):
         Raises:
             InvalidInput: `subject` is blank, or the user.
             NotFound: There is no entity with this id.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add_many(["Clara lives in Porto.", "Bob met Clara in May.", "Bob rows."])
-            ...     planned = space.erase_about("Clara", dry_run=True)
-            ...     done = space.erase_about("Clara")
-            ...     len(planned), len(done.certificate), [memory.text for memory in space.memories()]
-            (2, 2, ['Bob rows.'])
         """
         name = subject.id if isinstance(subject, Entity) else inputs.check_text(subject, "subject")
         if not name.strip():

@@ -142,13 +142,6 @@ class Space(ClosedAtEnd, MemoryRevision):
         Raises:
             InvalidInput: A row is not valid; the message names its number, counted from 1. Nothing is stored.
             LedgerUnavailable: As on a full disk. Its `stored_rows` says how many rows were stored before.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     added = space.add_many(["Alice drinks tea.", {"text": "Bob runs.", "tags": ["sport"]}])
-            ...     [memory.tags for memory in added]
-            [(), ('sport',)]
         """
         show, engine, now = progress_bar(progress, "remembering"), self._engine, self._engine.now()
         checked_rows, drafts = inputs.check_rows(rows, "texts or dicts"), list[AddOptions]()
@@ -184,13 +177,6 @@ class Space(ClosedAtEnd, MemoryRevision):
 
         Raises:
             InvalidInput: A turn is not valid; the message names its number, counted from 1. Nothing is stored.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     [memory] = space.add_turns([{"speaker": "Alice", "content": "I live in Porto."}])
-            ...     memory.turn.speaker
-            'Alice'
         """
         show, at = progress_bar(progress, "remembering"), self._at(now)
         rows = enumerate(inputs.check_rows(turns, "dicts"), 1)
@@ -300,13 +286,6 @@ class Space(ClosedAtEnd, MemoryRevision):
 
         Raises:
             NotFound: This space has no such memory, or it is hidden.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     [report] = space.touch(space.add("Alice lives in Porto."), boost=True)
-            ...     round(report.old_score, 2), round(report.new_score, 2), report.uses
-            (1.0, 1.67, 1)
         """
         from remanence.upkeep.steps import decay
 
@@ -321,27 +300,11 @@ class Space(ClosedAtEnd, MemoryRevision):
 
         Raises:
             InvalidInput: No name is given, or one is blank or too long.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     bob = space.child("users", "bob")
-            ...     _ = bob.add("I am allergic to peanuts.")
-            ...     len(bob.recall("allergic")), len(space.recall("allergic"))
-            (1, 0)
         """
         return Space(self._engine, inputs.child_name(self.name, path), worker=self._worker)
 
     def spaces(self) -> list[str]:
-        """The full names of the spaces that contain anything: this one and those below it.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.child("users", "bob").add("I am allergic to peanuts.")
-            ...     space.spaces()
-            ['default/users/bob']
-        """
+        """The full names of the spaces that contain anything: this one and those below it."""
         return self.admin._listed_space_names()
 
     def verify(self) -> VerificationReport:

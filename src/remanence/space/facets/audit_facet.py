@@ -40,15 +40,6 @@ class AuditView(Facet):
         Raises:
             InvalidInput: The receipt is of another space, or its vector is missing.
             ProjectionStale: Another release, embedder or reader would return another list.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice lives in Porto.")
-            ...     receipt = space.recall("Where is Alice?").receipt
-            ...     _ = space.add("Alice lives in Lisbon.")
-            ...     [hit.memory.text for hit in space.audit.replay(receipt)]
-            ['Alice lives in Porto.']
         """
         checked_receipt = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
         if checked_receipt.space != self._space:
@@ -75,15 +66,6 @@ class AuditView(Facet):
 
         Raises:
             NotFound: This space has no such memory, or its text was erased.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The door code is 4711.", key="door")
-            ...     _ = space.audit.record(space.recall("door code"))
-            ...     _ = space.add("The door code is 1234.", key="door")
-            ...     [(e.receipt.question, e.superseded_by.text) for e in space.audit.exposures(memory)]
-            [('door code', 'The door code is 1234.')]
         """
         checked = inputs.check_memory_id(id)
         with self._snapshot() as (index, snapshot):
@@ -98,15 +80,6 @@ class AuditView(Facet):
             limit: How many to return at most.
             before: Only those recorded before this ledger position: the `position` of the last one of a page.
             memory: Only those that returned this memory.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The door code is 4711.")
-            ...     _ = space.audit.record(space.recall("door code")), space.touch(memory)
-            ...     [told] = space.audit.recorded()
-            ...     told.receipt.question, told.used == (memory.id,)
-            ('door code', True)
         """
         most = inputs.check_limit(limit)
         last = None if before is None else inputs.check_positive_int(before, "before")
@@ -268,18 +241,6 @@ class Audit(AuditView):
 
         Raises:
             InvalidInput: The source is in quarantine already.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice lives in Porto.", source="email")
-            ...     _ = space.add("Alice lives in Atlantis.", source="crawler")
-            ...     preview = space.audit.quarantine("crawler", dry_run=True)
-            ...     hidden = space.audit.quarantine("crawler", why="it lied")
-            ...     now = space.recall("Where does Alice live?")[0].memory.text
-            ...     _ = space.audit.release(hidden)
-            ...     len(preview.memories), now, space.count()
-            (1, 'Alice lives in Porto.', 2)
         """
         name = inputs.check_text(source, "source")
         if dry_run:

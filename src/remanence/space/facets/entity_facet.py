@@ -105,13 +105,6 @@ class EntitiesView(Facet):
 
         Returns:
             The entity, or None if there is none.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.entities.register("X", aliases=[("Twitter", None, "2023-07-24")])
-            ...     space.entities.resolve("twitter").name, space.entities.resolve("Twitter", at="2024")
-            ('X', None)
         """
         name, now = _name_or_id(alias, "alias"), self._now()
         moment = None if at is None else parse_moment(at, now, argument="at")
@@ -150,13 +143,6 @@ class EntitiesView(Facet):
             kind: Only entities of this kind, such as "person".
             page: The number of the page, from 1.
             page_size: How many entities a page has, at most 1,000.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice met Bob in Porto.")
-            ...     [entity.name for entity in space.entities.list()]
-            ['Alice', 'Bob', 'Porto']
         """
         if kind is not None:
             kind = inputs.check_name(kind, "kind")
@@ -229,14 +215,6 @@ class Entities(EntitiesView):
 
         Raises:
             InvalidInput: Another registered entity has one of the names at that time.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     one = space.entities.register("AlphaOne LLC", aliases=["AO"], kind="organization")
-            ...     two = space.entities.register("AO", aliases=["Alpha One"])
-            ...     one.created, two.created, two.added, two.entity.name
-            (True, False, ('Alpha One',), 'AlphaOne LLC')
         """
         checked, others = inputs.check_name(name, "name"), _aliases(aliases, self._now())
         kind = None if kind is None else inputs.check_name(kind, "kind")
@@ -282,16 +260,6 @@ class Entities(EntitiesView):
         Raises:
             NotFound: One of the two is unknown.
             InvalidInput: They are one entity already.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Bob met Robert Jones.")
-            ...     merged = space.entities.merge("Bob", "Robert Jones", why="he said so")
-            ...     before = space.entities.resolve("Bob").name
-            ...     _ = space.entities.undo(merged)
-            ...     before, space.entities.resolve("Bob").name
-            ('Robert Jones', 'Bob')
         """
         source, target = _name_or_id(entity), _name_or_id(into)
         reason, by, now = inputs.check_reason(why), inputs.check_observer(observed_by), self._now()

@@ -54,14 +54,6 @@ class Graph(GraphView):
 
         Raises:
             NotFound: A memory given as evidence is unknown, forgotten or erased, or an entity id is unknown.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
-            ...     _ = space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
-            ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
-            'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
         """
         name, valid = parse_predicate(predicate), inputs.check_window(valid_from, valid_until, self._engine.now())
         certainty, by = inputs.check_fraction(confidence, "confidence"), inputs.check_observer(observed_by)
@@ -106,14 +98,6 @@ class Graph(GraphView):
         Raises:
             NotFound: A memory is unknown, forgotten or erased.
             InvalidInput: The kind is unknown, or `source` and `target` are one memory.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
-            ...     _ = space.graph.link(new, "supersedes", old)
-            ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
-            True
         """
         source, target = inputs.check_memory_id(source), inputs.check_memory_id(target)
         valid = inputs.check_window(valid_from, valid_until, self._engine.now())
@@ -175,14 +159,6 @@ class Graph(GraphView):
 
         Raises:
             NotFound: No such relation or link holds at `valid_until`.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2025-01-01")
-            ...     [ended] = space.graph.invalidate("Alice", "lives_in", valid_until="2026-03-01", why="she moved")
-            ...     str(ended.valid)
-            '2025-01-01 to 2026-03-01'
         """
         return assertions.invalidate(
             self._engine, self._space, subject, predicate, object, valid_until, why, observed_by

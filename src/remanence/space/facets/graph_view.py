@@ -75,13 +75,6 @@ class GraphView(GraphQueries):
         Raises:
             NotFound: The start is unknown.
             InvalidInput: The ending is none of these, or the file cannot be written.
-
-        Example:
-            >>> import remanence, tempfile
-            >>> with remanence.open(None) as space:
-            ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
-            ...     space.graph.save(tempfile.mkdtemp() + "/graph.svg").name
-            'graph.svg'
         """
         return self.show(start, **part).save(path)
 

@@ -18,17 +18,7 @@ _STATUSES = ("queued", "running", "waiting", "done", "given up", "cancelled")
 
 
 class Jobs(Facet):
-    """The background jobs of a space. Iterating gives all of them, oldest first.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None, worker=False) as space:
-        ...     job = space.remember("I live in Porto.", wait=False)
-        ...     before = job.status
-        ...     _ = space.jobs.run_due()
-        ...     before, job.status
-        ('queued', 'done')
-    """
+    """The background jobs of a space. Iterating gives all of them, oldest first."""
 
     def __iter__(self) -> Iterator[Job]:
         return iter(self.list())

@@ -125,18 +125,7 @@ class ProceduresView(Facet):
 
 
 class Procedures(ProceduresView):
-    """What worked for tasks: recorded run by run, and recalled for the next one.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     steps = [("build", {"target": "shop"}), ("release", {"env": "staging"})]
-        ...     _ = space.procedures.record("Deploy the shop", steps, now="2026-05-04")
-        ...     print(space.procedures.recall("deploy the shop"))
-        What worked for the task “Deploy the shop” (worked once, last on 2026-05-04):
-        1. build(target="shop")
-        2. release(env="staging")
-    """
+    """What worked for tasks: recorded run by run, and recalled for the next one."""
 
     def record(
         self,

@@ -78,18 +78,7 @@ def proposed_fields(memory: Memory, by: str | None) -> dict[str, Any]:
 
 
 class Proposals(Facet):
-    """What others offer to this space. Nothing of it is recalled before it is approved.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     ana, team = space.child("users", "ana"), space.child("team")
-        ...     offered = team.proposals.add(ana.add("The staging server is called heron."), by="ana")
-        ...     before = team.count()
-        ...     approved = team.proposals.approve(offered.id, by="bob")
-        ...     before, approved.text, approved.meta["origin"]["proposed_by"]
-        (0, 'The staging server is called heron.', 'ana')
-    """
+    """What others offer to this space. Nothing of it is recalled before it is approved."""
 
     def add(self, memory: Memory, *, by: str | None = None, note: str | None = None) -> Proposal:
         """Offer a memory of another space to this one: a copy of its text, days and tags, and where it comes from.
