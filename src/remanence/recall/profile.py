@@ -113,7 +113,6 @@ class Profile:
 
     Attributes:
         statements: The lines, by topic, each with the ids of the memories behind it.
-        position: The last ledger position that was read.
         by: What wrote it: "quotations", or the name of the extractor with the language model.
         since: The moment for which it was made.
         until: Until when it is valid, unless new memories are added; None for no known end.
@@ -286,16 +285,6 @@ def build_profile_part(
         found.wanted,
         found.total,
     )
-
-
-def told_with_readings(
-    index: Index, reader: Reader | None, position: Position, now: datetime, progress: Progress | None
-) -> tuple[list[Told], Sequence[Reading | None]]:
-    """What a profile may state, and what the reader says of each; None for each without a reader, or if it fails."""
-    kept = _kept_for(index)
-    with kept.lock:
-        told = kept.told.at(index, position, now)
-        return told, _readings(kept, reader, told, progress) if told else ()
 
 
 def read_when_quiet(engine: Engine) -> None:

@@ -46,12 +46,7 @@ _ENDED = "the try was ended"
 
 @dataclass(frozen=True)
 class Job:
-    """A `remember` that runs in the background: its status, and its result once it is done.
-
-    Attributes:
-        id: The id of the job.
-        space: The full name of its space.
-    """
+    """A `remember` that runs in the background: its status, and its result once it is done."""
 
     id: str
     space: str

@@ -46,7 +46,6 @@ class MessageAnalysis:
     Attributes:
         save: Whether it tells something that lasts.
         confidence: How certain that is, 0 to 1.
-        entities: The names in it.
         kind: What a memory of it would be.
         strength: How important it is: 0.3 minor, 0.6 moderate, 0.9 identity-defining; 0 if it is not worth storing.
         reason: The reason as a sentence.

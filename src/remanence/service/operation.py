@@ -61,14 +61,11 @@ class Operation(Generic[T]):
     """One operation. Called with a space, or a view, and arguments, it returns what its function returns.
 
     Attributes:
-        function: The implementation.
-        name: Its name.
         group: The group of operations that it belongs to.
         http_method: "GET" for what only reads and has few arguments.
         path: The path below that of the space; names in braces are fields of the request.
         access: What a token has to allow.
         slow: Whether it may take seconds, and should not keep others waiting.
-        http_status: The HTTP status of success.
         tools: The set of tools for MCP that it is in, if any.
         opens: The field of the request with the names of other spaces; the function gets these spaces.
         request: The class of the request.

@@ -45,7 +45,6 @@ class StoredFile:
         path: The whole path, with the root.
         content: The text, or the bytes as base64.
         created_at: When the file was created.
-        modified_at: When it was last written.
         memory_id: The id of the memory in which it is stored.
         encoding: "utf-8", or "base64" for a file that is not text.
     """

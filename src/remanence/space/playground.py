@@ -46,7 +46,6 @@ class Exchange:
     """What a space did with one message.
 
     Attributes:
-        message: The message.
         prompt: The block that would stand beside the message, and the hits that it quotes.
         considered: The memories that were found, quoted ones first, each with the reason.
         why_empty: Why the block is empty; "" if it quotes something.

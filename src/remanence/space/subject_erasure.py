@@ -44,8 +44,6 @@ class SubjectMemory:
     """A memory about a subject.
 
     Attributes:
-        id: Its id.
-        space: Its space.
         text: Its last text.
         why: Why it is about the subject.
     """
@@ -61,7 +59,6 @@ class SubjectErasure(TableResult):
     """What is erased about a person or a thing, or would be. It prints as a table.
 
     Attributes:
-        subject: The name.
         names: All names that were searched for.
         memories: The memories, each with the reasons.
         relations: Relations and links that somebody stated, as text.

@@ -124,18 +124,15 @@ class Stats:
     """A space in numbers. Printed, it is a table; `to_dict` is for JSON.
 
     Attributes:
-        space: The full name of the space.
         memories: How many memories there are, by status.
         kinds: How many current memories there are, by kind.
         versions: How many versions all memories have together.
-        entities: How many entities there are.
         relations: How many relations there are, including ended ones.
         links: How many links there are, including ended ones.
         jobs: How many jobs there are, by status.
         entries: How many ledger entries the space has.
         first_recorded_at: When the first memory was recorded.
         last_recorded_at: When the last version of a memory was recorded.
-        embedder: The name of the embedder.
         dimension: The dimension of its vectors; None before the first text.
         unembedded: How many texts have no vector yet.
         broken: The signals that do not work, each with the reason.

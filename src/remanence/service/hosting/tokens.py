@@ -43,7 +43,6 @@ class AccessToken:
         name: What it was called when it was made.
         spaces: The full names of the spaces that it opens; "*" is every space.
         access: "read", "propose", "write" or "admin".
-        created_at: When it was made.
         expires_at: From when on it is refused; None is never.
         revoked_at: When it was revoked; None if it was not.
     """

@@ -39,11 +39,7 @@ class Proposal:
 
     Attributes:
         id: For `approve` and `reject`.
-        text: The text.
         space: The space that it comes from, as who proposed it says.
-        memory: The id of the memory there.
-        by: Who proposed it.
-        at: When.
         note: Why, in the words of who proposed it.
         status: "open", "approved" or "rejected".
         decided_by: Who approved or rejected it.
