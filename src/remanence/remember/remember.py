@@ -391,11 +391,8 @@ def _replacement_window(new: PreparedVersion, old: Memory) -> Window:
 
 
 MAX_KNOWN = 30
-"""Known facts that a model is shown with a conversation, at most."""
 _MAX_OF_TURN = 6
-"""Known facts that a model is shown for one turn, at most."""
 _RANKED = 4 * _MAX_OF_TURN
-"""How many rows are looked at for one turn: most are turns, which are not shown."""
 _UNREAD: tuple[JobStatus, ...] = ("queued", "waiting", "given up", "cancelled")
 """The jobs whose sources were not read: they are not facts, although nothing was extracted from them."""
 
