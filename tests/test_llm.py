@@ -418,19 +418,42 @@ def test_words_around_an_answer_do_no_harm(around: Callable[[str], str]) -> None
     assert len(script.prompts) == 1
 
 
-def test_half_an_answer_is_asked_for_once_more() -> None:
-    """Nothing of it is kept; a job asks again later."""
+def test_of_a_cut_answer_the_rest_is_asked_for() -> None:
+    """Its whole facts are shown to the model, and kept; if it stays cut, a job asks again later."""
     whole = facts_reply(LEFT, WORKS, ALICE)
-    half = whole[: whole.index("Alice lives") + 5]
+    cut = whole[: whole.index("Alice lives") + 5]
 
-    assert len(facts_of(ScriptedModel(half, whole)).facts) == 3
-    found = facts_of(ScriptedModel(half))
-    assert (found.facts, found.answered) == ((), False)
-    assert "wrote nothing that could be read as facts" in str(found.problem)
+    script = ScriptedModel(cut, facts_reply(ALICE))
+    found = facts_of(script)
+    assert ({fact.text for fact in found.facts}, found.problem) == ({LEFT["text"], WORKS["text"], ALICE["text"]}, None)
+    first, second = script.prompts
+    assert second.startswith(first + llm_extractor.REST_PROMPT)
+    assert str(LEFT["text"]) in second.removeprefix(first)
+
+    found = facts_of(ScriptedModel(cut))
+    assert {fact.text for fact in found.facts} == {LEFT["text"], WORKS["text"]}
+    assert (found.answered, found.unread) == (False, tuple(range(len(CHAT))))
+    assert "gave a part of its facts" in str(found.problem)
+
+
+class Unauthorized(Exception):
+    """As clients of models raise it for a key that is not valid."""
+
+    status_code = 401
+
+
+def test_a_model_that_refuses_the_key_is_asked_once() -> None:
+    """Also if the framework wraps the error in one of its own."""
+    wrapped = RuntimeError("the call failed")
+    wrapped.__cause__ = Unauthorized("Incorrect API key")
+    for error in (Unauthorized("Incorrect API key"), wrapped):
+        script = ScriptedModel(error)
+        found = facts_of(script)
+        assert (found.refused, found.answered, len(script.prompts)) == (True, False, 1)
 
 
 def test_after_a_tool_call_that_is_cut_the_model_is_asked_for_text() -> None:
-    """LangChain calls it invalid and keeps its text."""
+    """LangChain calls it invalid and keeps its text, which has no whole fact here."""
     from langchain_core.messages import AIMessage
 
     call = {"name": "Facts", "args": facts_reply(LEFT)[:-20], "id": "1", "error": None, "type": "invalid_tool_call"}

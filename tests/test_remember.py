@@ -335,7 +335,8 @@ def test_an_extractor_that_raises_costs_no_words(clock: FakeClock, model: str | 
     """The source is kept without facts, and is read when it is told again."""
     extractor = Scripted([RuntimeError("quota"), [PORTO]], model=model, prompt=None)
     with opened(extractor, clock) as space:
-        assert space.remember("Alice? She has a flat in Porto.") == []
+        found = space.remember("Alice? She has a flat in Porto.")
+        assert (found, found.status, found.problem) == ([], "given up", "RuntimeError: quota")
         assert space.recall("Who has a flat in Porto?")[0].memory.text == "Alice? She has a flat in Porto."
         assert [memory.text for memory in space.remember("Alice? She has a flat in Porto.")] == [PORTO.text]
 
@@ -732,10 +733,58 @@ def test_after_the_last_try_the_words_are_kept(clock: FakeClock) -> None:
         for _ in range(5):
             assert space.jobs.run_due() == 1
             clock.advance(days=1)
-        assert (job.status, job.problem, job.result()) == ("done", "the model is down", [])
+        assert (job.status, job.problem) == ("given up", "the model is down")
+        with pytest.raises(JobFailed, match="the model is down"):
+            job.result(timeout=1)
         assert [memory.text for memory in space.memories()] == [turn["content"] for turn in CHAT]
         extractor.problem, extractor.told = None, [[PORTO]]
         assert [memory.text for memory in space.admin.reextract()] == [PORTO.text]
+
+
+@pytest.mark.parametrize("wait", [True, False, "quiet"])
+def test_what_was_not_read_is_read_with_the_next_call_of_its_chat(
+    clock: FakeClock, wait: bool | Literal["quiet"]
+) -> None:
+    """In every mode; the turns of other chats are not."""
+    extractor = Scripted([PermissionDenied()])
+    with opened(extractor, clock, worker=False) as space:
+        for chat in ("monday", "tuesday"):
+            space.remember([turn | {"conversation": chat} for turn in CHAT], wait=wait)
+            clock.advance(minutes=10)
+            space.jobs.run_due()
+        assert [job.status for job in space.jobs.list()] == ["given up"] * 2
+        extractor.told = [[PORTO]]
+        space.remember([{"role": "user", "content": "Now to lunch.", "conversation": "monday"}], wait=wait)
+        clock.advance(minutes=10)
+        space.jobs.run_due()
+        assert [turn.text for turn in extractor.asked[-1]] == [*(turn["content"] for turn in CHAT), "Now to lunch."]
+        extractor.told = [[]]
+        space.remember([{"role": "user", "content": "Soup, please.", "conversation": "monday"}], wait=wait)
+        clock.advance(minutes=10)
+        space.jobs.run_due()
+        assert [turn.text for turn in extractor.asked[-1]] == ["Soup, please."]
+
+
+class PermissionDenied(Exception):
+    """As clients of models raise it for a key that is not valid."""
+
+    status_code = 403
+
+
+def test_a_refused_key_is_given_up_at_once_and_seen(clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
+    """In the result, among the jobs and in the log: it never looks as if nothing was worth keeping."""
+    extractor = Scripted([PermissionDenied("Incorrect API key")])
+    with opened(extractor, clock, worker=False) as space:
+        found = space.remember(CHAT)
+        assert (list(found), found.status) == ([], "given up")
+        assert "Incorrect API key" in str(found.problem)
+        assert "Incorrect API key" in repr(found)
+        job = space.remember(CHAT, wait=False)
+        space.jobs.run_due()
+        assert [job.status for job in space.jobs.list()] == ["given up"] * 2
+        assert "Incorrect API key" in str(job.problem)
+        assert caplog.text.count("were given up: PermissionDenied: Incorrect API key") == 2
+        assert len(extractor.asked) == 2
 
 
 def test_a_job_is_never_done_twice(reopen: Reopen, home: Path, clock: FakeClock) -> None:

@@ -62,6 +62,24 @@ def parse_rows(reply: Reply, key: str) -> tuple[Row, ...] | None:
     return tuple(listed)
 
 
+def rows_before_cut(reply: Reply, key: str) -> tuple[Row, ...]:
+    """The whole objects of a list that was cut, as by the limit of a model's answers.
+
+    >>> rows_before_cut(Reply(text='{"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
+    ({'text': 'Tea.'},)
+    """
+    decoder, rows = json.JSONDecoder(strict=False), list[Row]()
+    rest = _THINKING.sub("", reply.text).partition(f'"{key}"')[2].partition("[")[2]
+    while rest := rest.lstrip(", \n\t"):
+        try:
+            row, end = decoder.raw_decode(rest)
+        except (ValueError, RecursionError):  # the row that was cut, or the end of the list
+            break
+        rows += [row] if isinstance(row, Mapping) else []
+        rest = rest[end:]
+    return tuple(rows)
+
+
 def parse_index(value: object, count: int) -> int | None:
     """An index below `count`."""
     return value if type(value) is int and 0 <= value < count else None

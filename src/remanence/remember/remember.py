@@ -15,12 +15,14 @@ import logging
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from remanence.errors import NotFound
-from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued, Spent
+from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued, Spent, Worked
 from remanence.graph.assertions import invalidation_events
+from remanence.hooks import step
 from remanence.index.claims.claims import claim_id
 from remanence.index.engine.embedding import embed, embed_descriptions
 from remanence.index.engine.identity import new_id
@@ -28,11 +30,12 @@ from remanence.index.index import Index
 from remanence.index.journal import JobStatus
 from remanence.index.numbers import Row
 from remanence.models.extractors import model_and_prompt
+from remanence.models.llm_clients import is_refused
 from remanence.ports import FactExtractor
 from remanence.remember.alias_detection import alias_events
 from remanence.remember.append import ExtraEvents, append
 from remanence.remember.prepare import PreparedVersion, prepare_fact, prepare_revision
-from remanence.remember.unread_turns import VERBATIM, unread_turns, utc_day
+from remanence.remember.unread_turns import VERBATIM, failed_turns, is_read, unread_turns, utc_day
 from remanence.schema import (
     MEMORY_KINDS,
     PLAN_TAG,
@@ -40,6 +43,7 @@ from remanence.schema import (
     ExtractionResult,
     Fact,
     FactEffect,
+    FoundFacts,
     LinkKind,
     Memory,
     Query,
@@ -47,6 +51,7 @@ from remanence.schema import (
     Triple,
     Utterance,
     Window,
+    micros,
 )
 from remanence.text.text import normalize_text, text_hash
 
@@ -75,6 +80,12 @@ class SourceFacts:
         return self.result.problem is not None and not self.result.answered and not self.result.facts
 
     @property
+    def unread(self) -> set[str]:
+        """The ids of the sources that were not read."""
+        turns = range(len(self.sources)) if self.has_failed else self.result.unread
+        return {self.sources[turn].id for turn in turns}
+
+    @property
     def facts(self) -> list[Fact]:
         """The facts that have a text."""
         return [fact for fact in self.result.facts if normalize_text(fact.text)]
@@ -94,24 +105,25 @@ class SourceFacts:
 
 def remember(
     engine: Engine, space: str, sources: Sequence[Memory], now: datetime, progress: Progress | None = None
-) -> list[Memory]:
+) -> FoundFacts:
     """What is remembered of these sources: the facts in them, or without a language model the sources themselves.
 
     Sources that the same extractor has read are not read again, unless one of their facts was forgotten since. Such a
-    fact is then restored.
+    fact is then restored. Turns before them in their chats that a model failed to read are read with them.
     """
     if not isinstance(engine.extractor, FactExtractor):
         add_aliases(engine, space, sources, now)
         if progress is not None:
             progress(len(sources), len(sources))
-        return list(sources)
+        return FoundFacts(sources)
+    sources = with_failed_turns(engine, space, sources)
     batches = [sources[begin : begin + BATCH] for begin in range(0, len(sources), BATCH)]
     return _remember_batches(engine, space, batches, now, progress, reuse_extractions=True)
 
 
 def reextract(
     engine: Engine, space: str, memory_id: str | None, now: datetime, progress: Progress | None = None
-) -> list[Memory]:
+) -> FoundFacts:
     """Read one source again, or all of them, each conversation at once, including the sources of abandoned jobs.
 
     Without a language model the facts that were written for them are forgotten: the sources themselves stay.
@@ -136,21 +148,51 @@ def _remember_batches(
     progress: Progress | None,
     *,
     reuse_extractions: bool,
-) -> list[Memory]:
+) -> FoundFacts:
     """The facts of some batches of sources. With `reuse_extractions`, those of an earlier extraction are returned."""
     facts: dict[str, Memory] = {}
+    problems: dict[str, None] = {}
+    is_whole = True
     done, total = 0, sum(map(len, batches))
     for batch in batches:
         with engine.open_index(space) as index:
             extracted = _extracted_facts(index, batch, engine.extractor) if reuse_extractions else None
         memories = [] if extracted is None else existing_memories(engine, space, extracted)
         if extracted is None or len(memories) < len(extracted):  # a forgotten fact that is remembered again is restored
-            memories = store_facts(engine, space, extract_facts(engine, space, batch, now), now)
+            found = extract_facts(engine, space, batch, now)
+            memories = store_facts(engine, space, found, now, extra_events=partial(_given_up_job, engine, found, now))
+            problems |= {found.result.problem: None} if found.result.problem else {}
+            if found.unread:
+                is_whole = False
+                report_given_up(engine, space, found.result.problem or "")
         facts |= {memory.id: memory for memory in memories}
         done += len(batch)
         if progress is not None:
             progress(done, total)
-    return list(facts.values())
+    return FoundFacts(facts.values(), "done" if is_whole else "given up", " ".join(problems) or None)
+
+
+def _given_up_job(engine: Engine, found: SourceFacts, now: datetime, index: Index, ids: Sequence[str]) -> list[Event]:
+    """The record of what was not read, among the jobs."""
+    if not found.unread:
+        return []
+    job, given = new_id(), {"memories": [s.id for s in found.sources if s.id in found.unread], "now": micros(now)}
+    return [Queued(job, "remember", given), Worked(job, "given up", problem=found.result.problem)]
+
+
+@step("give up")
+def report_given_up(engine: Engine, space: str, problem: str) -> None:
+    """Say in the log, and to whoever follows the steps, that turns were not read and no further try is planned."""
+    log.error("facts of space %r were given up: %s", space, problem)
+
+
+def with_failed_turns(engine: Engine, space: str, sources: Sequence[Memory]) -> list[Memory]:
+    """These sources, after the turns of their chats that a model failed to read."""
+    chats = dict.fromkeys(source.turn.conversation for source in sources if source.turn is not None)
+    own = {source.id for source in sources}
+    with engine.open_index(space) as index:
+        failed = [turn for chat in chats for turn in failed_turns(index, chat) if turn not in own][:BATCH]
+    return [*existing_memories(engine, space, failed), *sources]
 
 
 def existing_memories(engine: Engine, space: str, ids: Iterable[str]) -> list[Memory]:
@@ -173,7 +215,8 @@ def extract_facts(engine: Engine, space: str, sources: Sequence[Memory], now: da
             result = extractor.facts(utterances, now=now, known=known, before=before)
     except Exception as error:  # noqa: BLE001  -- the extractor is the caller's code and may raise anything
         log.warning("the extractor failed, so no facts are written: %s", error)
-        result = ExtractionResult(by=extractor.name, problem=f"{type(error).__name__}: {error}")
+        problem = f"{type(error).__name__}: {error}"
+        result = ExtractionResult(by=extractor.name, problem=problem, refused=is_refused(error))
     return SourceFacts(tuple(sources), tuple(known), result)
 
 
@@ -303,26 +346,24 @@ def _source_links(source_facts: SourceFacts, ids: Sequence[str], by: str) -> lis
 
 
 def _extractions(index: Index, source_facts: SourceFacts, ids: Sequence[str]) -> list[Extracted]:
-    """The facts of each source. A fact that names no source is attributed to all of them. If the model failed, what it
-    found before stays, and it does not count as one that has read the source: it is asked again."""
-    result = source_facts.result
-    author = (VERBATIM, None, None) if source_facts.has_failed else (result.by, result.model, result.prompt)
+    """The facts of each source. A fact that names no source is attributed to all of them. Of what the model failed to
+    read, what it found before stays, and it does not count as one that has read it: it is asked again."""
+    result, unread = source_facts.result, source_facts.unread
+    author = result.by, result.model, result.prompt
     facts_of: dict[str, dict[str, None]] = {source.id: {} for source in source_facts.sources}
     for fact, memory in zip(source_facts.facts, ids, strict=True):
         for source in source_facts.sources_of(fact) if fact.source_turns else source_facts.sources:
             facts_of[source.id][memory] = None
     return [
-        Extracted(source, *author, result.problem, tuple(memories))
+        Extracted(source, *((VERBATIM, None, None) if source in unread else author), result.problem, tuple(memories))
         for source, memories in facts_of.items()
-        if not (source_facts.has_failed and index.journal.extractions.get(source))
+        if not (source in unread and index.journal.extractions.get(source))
     ]
 
 
 def _forgotten_facts(index: Index, source_facts: SourceFacts, ids: Sequence[str]) -> list[Forgotten]:
     """The facts that the last extraction found in these sources and this one did not."""
-    if source_facts.has_failed:
-        return []
-    sources = {source.id for source in source_facts.sources}
+    sources = {source.id for source in source_facts.sources} - source_facts.unread
     last = (index.journal.extractions.get(source, [])[-1:] for source in sources)
     earlier = {fact for extractions in last for extraction in extractions for fact in extraction.facts}
     dropped = sorted(earlier - set(ids) - sources)
@@ -420,13 +461,16 @@ def find_known_facts(engine: Engine, space: str, sources: Sequence[Memory], now:
 
 
 def sources_of_jobs(engine: Engine, index: Index, statuses: Container[JobStatus]) -> dict[str, None]:
-    """The ids of the sources of the jobs with one of these statuses, oldest first, each once."""
+    """The ids of the sources of the jobs with one of these statuses that nothing has read since, oldest first, each
+    once."""
     jobs = [job for job in list(index.journal.jobs.values()) if job.status in statuses]
     events = (entry.event for entry in engine.ledger.entries_at([job.position for job in jobs]).values())
     given = (event.given.get("memories", ()) for event in events if isinstance(event, Queued))
     chats = dict.fromkeys(job.conversation for job in jobs if job.conversation is not None)
     unread = (unread_turns(index, chat) for chat in chats)
-    return dict.fromkeys(source for sources in (*given, *unread) for source in sources)
+    return dict.fromkeys(
+        source for sources in (*given, *unread) for source in sources if not is_read(index.journal, source)
+    )
 
 
 def _facts_near(

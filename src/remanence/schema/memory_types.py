@@ -306,6 +306,8 @@ class ExtractionResult:
         problem: What went wrong if a model failed, or which part of its answer was not kept.
         answered: False if another call may succeed: a background job then tries again.
         usage: The calls of the language model, and their tokens.
+        unread: The indexes of the turns that were not read. Their facts are looked for with the next turns of the chat.
+        refused: Whether the service of the model refused the key (401 or 403), so that trying again is of no use.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -315,6 +317,8 @@ class ExtractionResult:
     problem: str | None = None
     answered: bool = field(default=False, compare=False)
     usage: TokenUsage = field(default=TokenUsage(), compare=False)
+    unread: tuple[int, ...] = field(default=(), compare=False)
+    refused: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

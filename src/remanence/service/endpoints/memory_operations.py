@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -54,6 +54,16 @@ class JobReport:
     tries: int
     memories: tuple[str, ...]
     usage: TokenUsage
+
+
+@dataclass(frozen=True)
+class RememberReport:
+    """What a `remember` that waited found. If its `status` is "given up", the language model did not read all of it,
+    and `problem` says why."""
+
+    memories: list[Memory]
+    status: Literal["done", "given up"]
+    problem: str | None
 
 
 @dataclass(frozen=True)
@@ -115,9 +125,10 @@ def remember_now(
     now: str | None = None,
     source: str | None = None,
     observed_by: str | None = None,
-) -> list[Memory]:
+) -> RememberReport:
     """Store a text or chat turns, find facts in it, and return them."""
-    return space.remember(_text_or_turns(text, turns), now=now, source=source, observed_by=observed_by)
+    found = space.remember(_text_or_turns(text, turns), now=now, source=source, observed_by=observed_by)
+    return RememberReport(list(found), found.status, found.problem)
 
 
 @operation("GET", "/jobs")
