@@ -31,6 +31,7 @@ from remanence.index.journal import JobStatus
 from remanence.index.numbers import Row
 from remanence.models.extractors import model_and_prompt
 from remanence.models.llm_clients import is_refused
+from remanence.models.llm_source import USER_LABEL
 from remanence.ports import FactExtractor
 from remanence.remember.alias_detection import alias_events
 from remanence.remember.append import ExtraEvents, append
@@ -53,7 +54,7 @@ from remanence.schema import (
     Window,
     micros,
 )
-from remanence.text.text import normalize_text, text_hash
+from remanence.text.text import normalize_text, text_hash, tokens
 
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine
@@ -62,7 +63,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BATCH = 200
-_LINK_OF: dict[str, LinkKind] = {"confirms": "supports", "extends": "extends"}
+_LINK_OF: dict[str, LinkKind] = {"confirms": "supports", "extends": "extends", "contradicts": "contradicts"}
+MIN_SIMILARITY = 0.3
+"""The least cosine of a fact and a known one that it ends or replaces, if they share no word. Of 94 such pairs of
+strangers' chats 2 have less by the default embedder, and 50 of 435 that were drawn by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +288,7 @@ def _store_facts(
     engine: Engine, space: str, source_facts: SourceFacts, now: datetime, extra_events: ExtraEvents
 ) -> list[Memory]:
     source_ids = {source.id for source in source_facts.sources}
+    source_facts = _without_doubtful_ends(engine, space, source_facts)
     facts = source_facts.facts
     with engine.open_index(space) as index:
         prepared = [_prepare(index, fact, source_facts, now) for fact in facts]
@@ -369,6 +374,41 @@ def _forgotten_facts(index: Index, source_facts: SourceFacts, ids: Sequence[str]
     dropped = sorted(earlier - set(ids) - sources)
     why = f"read again by {source_facts.result.by}"
     return [Forgotten(fact, why) for fact in dropped if index.current_row(fact, index.catalog.position) is not None]
+
+
+def _without_doubtful_ends(engine: Engine, space: str, source_facts: SourceFacts) -> SourceFacts:
+    """The facts, of which one that ends or replaces a known fact with which it shares no word, and which it is not
+    like, only contradicts that: a model confuses numbers, and what is ended is not seen again."""
+    doubtful = {
+        (fact.text, known.text)
+        for fact in source_facts.facts
+        for known, effect in source_facts.effects_of(fact)
+        if effect.effect in ("ends", "replaces") and not _shares_word(fact, known)
+    }
+    vectors, _ = embed(engine, space, list(dict.fromkeys(text for pair in doubtful for text in pair)))
+
+    def is_like(one: str, other: str) -> bool:
+        first, second = vectors.get(text_hash(one)), vectors.get(text_hash(other))
+        return first is None or second is None or float(first @ second) >= MIN_SIMILARITY
+
+    def checked(fact: Fact, effect: FactEffect) -> FactEffect:
+        known = source_facts.known[effect.known_index] if 0 <= effect.known_index < len(source_facts.known) else None
+        if known is None or (fact.text, known.text) not in doubtful or is_like(fact.text, known.text):
+            return effect
+        log.warning("a fact that is to end memory %s is not like it: it is kept as a contradiction", known.id)
+        return replace(effect, effect="contradicts")
+
+    facts = tuple(
+        replace(fact, effects=tuple(checked(fact, effect) for effect in fact.effects))
+        for fact in source_facts.result.facts
+    )
+    return replace(source_facts, result=replace(source_facts.result, facts=facts))
+
+
+def _shares_word(fact: Fact, known: Memory) -> bool:
+    """Whether a fact or its quotation has a word of a known fact, beside the word for the user."""
+    said, known_words = f"{fact.text} {fact.quotation}", set(tokens(known.text)) - {USER_LABEL}
+    return not known_words.isdisjoint(tokens(said))
 
 
 def _effect_events(

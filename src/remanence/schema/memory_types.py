@@ -228,11 +228,12 @@ class FactEffect:
     Attributes:
         known_index: The index of the known fact in the list that the extractor was given.
         effect: "ends": it is no longer true. "replaces": the new fact takes its place. "confirms": it is still true.
-            "extends": the new fact adds something to it, and both are true.
+            "extends": the new fact adds something to it, and both are true. "contradicts": which of them is true is
+            not decided.
     """
 
     known_index: int
-    effect: Literal["ends", "replaces", "confirms", "extends"]
+    effect: Literal["ends", "replaces", "confirms", "extends", "contradicts"]
 
 
 @dataclass(frozen=True, slots=True)
