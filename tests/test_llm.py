@@ -682,7 +682,32 @@ def test_changed_prompts_have_another_version() -> None:
     words = (*(each.template for each in templates), llm_extractor.RETRY_PROMPT)
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
-    assert (llm_extractor.PROMPT_VERSION, digest) == ("4", "2cf4bb66a391")
+    assert (llm_extractor.PROMPT_VERSION, digest) == ("5", "7db2264f0adb")
+
+
+def test_a_state_that_begins_later_has_no_end_and_replaces_on_its_day() -> None:
+    """The rent from February is the rent in March, too."""
+    now = {"text": "The user's rent is 695.", "quotation": "rent is 695"}
+    later = {"text": "The user's rent is 720 from February 2026.", "quotation": "720 from february"}
+    later |= {"kind": "semantic", "when": "2026-02", "replaces": [0]}
+    chats = ("2026-01-05", "the rent is 695", [now]), ("2026-01-10", "its 720 from february", [later])
+    with remembered(*chats) as space:
+        for day, is_current in (("2026-01-20", True), ("2026-03-20", False)):
+            hits = {hit.memory.text: hit for hit in space.recall("What is the rent?", now=day)}
+            assert hits[now["text"]].current is is_current
+        assert str(hits[later["text"]].memory.valid) == "since 2026-02-01"
+        assert hits[later["text"]].current
+
+
+def test_a_fact_is_found_by_words_that_it_lacks() -> None:
+    """The model gives them as tags."""
+    rows = [
+        {"text": "The user has a whippet called Mia.", "quotation": "a whippet called Mia", "tags": ["dog", "pet"]},
+        {"text": "The user has a piano.", "quotation": "a piano"},
+    ]
+    with remembered(("2026-01-05", "I have a piano and a whippet called Mia.", rows)) as space:
+        [hit] = [hit for hit in space.recall("dog", signals="words") if hit.memory.turn is None]
+        assert hit.memory.text == rows[0]["text"]
 
 
 # Profiles

@@ -559,6 +559,32 @@ def test_a_plan_replaces_what_holds_only_when_it_comes_true() -> None:
         assert superseded(space) == [rome.text]
 
 
+def test_a_plan_whose_day_has_passed_is_replaced_at_once() -> None:
+    """It did not happen: what it would have replaced holds until the new day."""
+    clock = FakeClock("2026-01-05")
+
+    def move(month: int) -> Fact:
+        window = Window(datetime(2026, month, 1, tzinfo=UTC), datetime(2026, month, 2, tzinfo=UTC))
+        text = f"The user moves to Oslo on 2026-0{month}-01."
+        return Fact(text, kind="episode", tags=("plan",), valid=window, source_turns=(0,))
+
+    rome = Fact("The user lives in Rome.", source_turns=(0,))
+    put_off = replace(move(4), effects=(FactEffect(0, "replaces"),))
+    with opened(Scripted([[rome], [with_effect(move(2), "replaces")], [put_off]]), clock) as space:
+        for said in ("Rome, as ever.", "Rome is over: Oslo on the first of February!"):
+            space.remember(said, now=clock.now())
+        clock.advance(days=30)
+        assert superseded(space) == [rome.text]
+        extractor = space._engine.extractor
+        known = [memory.text for memory in space.memories() if memory.text == move(2).text]
+        assert known, "the plan is shown"
+        space.remember("The movers were ill, so it is Oslo on the first of April.", now=clock.now())
+        assert extractor.known[-1][0] == move(2).text  # type: ignore[attr-defined]
+        assert superseded(space) == [move(2).text]
+        clock.advance(days=90)
+        assert set(superseded(space)) == {move(2).text, rome.text}
+
+
 # Reading again
 
 

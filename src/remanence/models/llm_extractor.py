@@ -50,7 +50,7 @@ MAX_CALLS = 5
 """Calls for one answer, at most: it may have to be asked for again, or may be cut several times."""
 LETTERS_PER_TOKEN = 4
 """How many letters a token has, roughly, in English."""
-PROMPT_VERSION = "4"
+PROMPT_VERSION = "5"
 """The ledger stores it with everything that was found by these prompts. Raise it with every change to them, so that
 facts from an older prompt can be recognised."""
 _FOLDER = Path(__file__).parent

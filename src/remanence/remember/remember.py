@@ -432,13 +432,14 @@ def _effect_events(
             )
             if kind == "supersedes":
                 told_at, start = new.version.told_at or now, new.version.valid.start
+                is_put_off = start is not None and start > told_at
                 of_plan = index.links.links_of(index.require_number(known.id), snapshot, kinds=[kind], direction="out")
                 for link in of_plan:  # what a plan was to replace on its day
-                    if link.valid.start is None or link.valid.start <= told_at:
+                    if link.valid.start is None or (link.valid.start <= told_at and not is_put_off):
                         continue
                     events.append(Invalidated(link.id, told_at, fact.quotation or None, by))
                     if effect.effect == "replaces":
-                        later = Window(start) if start is not None and start > told_at else Window()
+                        later = Window(start) if is_put_off else Window()
                         events.append(Linked(new_id(), memory_id, kind, link.target, later, observed_by=by))
             if kind == "supersedes" and not valid.has_bound:
                 until = new.version.valid.start or new.version.told_at or now
@@ -461,13 +462,12 @@ def _claim_ends(
 
 def _replacement_window(new: PreparedVersion, old: Memory) -> Window:
     """When a memory takes the place of another: at once, or when it begins. Until "In June I move to Oslo" comes true,
-    "I live in Rome" is true. What is itself to come is replaced at once, as an appointment that is moved, and so is a
-    plan whose time is not over."""
+    "I live in Rome" is true. What is itself to come is replaced at once, as an appointment that is moved, and so is any
+    plan: if its day has passed, it did not happen."""
     version = new.version
     start, told_at, old_start = version.valid.start, version.told_at or new.recorded_at, old.valid.start
     is_event = version.kind == "episode" and PLAN_TAG not in version.tags  # a funeral is held after the end
-    is_open_plan = PLAN_TAG in old.tags and (old.valid.end is None or old.valid.end > told_at)
-    is_to_come = is_open_plan or (old_start is not None and old_start > told_at)
+    is_to_come = PLAN_TAG in old.tags or (old_start is not None and old_start > told_at)
     return Window() if start is None or start <= told_at or is_event or is_to_come else Window(start)
 
 
