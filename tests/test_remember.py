@@ -540,6 +540,35 @@ def test_of_many_facts_the_nearest_are_shown(clock: FakeClock) -> None:
     assert old.text not in shown
 
 
+def test_while_facts_are_few_all_are_shown(clock: FakeClock) -> None:
+    """However little they have in common with what is said."""
+    extractor = Scripted([[]])
+    with opened(extractor, clock) as space:
+        space.add_many([f"Boat {number} is in the harbour." for number in range(MAX_KNOWN)])
+        space.remember("It rains.")
+        space.add("The bridge is open.")
+        space.remember("Boat 7 has sunk, it rains.")
+
+    few, many = extractor.known
+    assert len(few) == MAX_KNOWN
+    assert "Boat 7 is in the harbour." in many
+    assert len(many) < MAX_KNOWN
+
+
+def test_of_many_facts_what_is_past_is_not_shown_and_plans_are(clock: FakeClock) -> None:
+    extractor = Scripted([[]])
+    with opened(extractor, clock) as space:
+        space.add_many([f"Boat {number} is in the harbour." for number in range(MAX_KNOWN)])
+        space.add("Boat 7 sailed on 2 March 2020.", kind="episode", valid_from="2020-03-02", valid_until="2020-03-03")
+        space.add("The dentist is on Friday.", tags=["plan"])
+        space.remember("Boat 7 has sunk.")
+
+    [known] = extractor.known
+    assert "Boat 7 is in the harbour." in known
+    assert "The dentist is on Friday." in known
+    assert "Boat 7 sailed on 2 March 2020." not in known
+
+
 def test_a_plan_replaces_what_holds_only_when_it_comes_true() -> None:
     """Until then both are current, as the plan names its time."""
     clock = FakeClock("2026-01-05")

@@ -33,7 +33,7 @@ from remanence.schema import (
     Window,
 )
 from remanence.text.lexicon.languages import ENGLISH
-from remanence.text.lexicon.word_lists import PLURAL_RELATIONSHIP_NOUNS, RELATIONSHIP_NOUNS
+from remanence.text.lexicon.word_lists import PLACE_WORDS, PLURAL_RELATIONSHIP_NOUNS, RELATIONSHIP_NOUNS
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.named_entities.name_spans import find_first_person_singular
 from remanence.text.repetition import NEGATION_PATTERN
@@ -202,7 +202,9 @@ def match_spelling(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
     for name in find_names(text):
         spelled = chunk.find_spelling(name.text)
         if spelled is None:
-            invented = invented or not _is_in_source(name.text, chunk)
+            words = [word for word in _WORD.findall(name.text) if word.lower() not in PLACE_WORDS]
+            # "Newland Avenue" is "newland ave".
+            invented = invented or not words or not _is_in_source(" ".join(words), chunk)
             continue
         text = text.replace(bare_name(name.text), spelled)
         names.append(Mention(spelled, name.kind))

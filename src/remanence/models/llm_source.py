@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from remanence.schema import SELF, Memory, Utterance
 from remanence.text.lexicon.languages import language_of
 from remanence.text.rule_extractor import speaker_name
-from remanence.text.temporal.time_vocabulary import NUMBERS, TENS
+from remanence.text.temporal.time_vocabulary import NUMBERS
 from remanence.text.text import POSSESSIVE, split_passages, strip_accents, tokens
 
 MIN_LIKENESS = 2 / 3
@@ -124,12 +124,8 @@ class Chunk:
         """The numbers in the source, in digits, also those in words."""
         said = re.split(r"[^a-z]+", self.text.lower())
         singular = (word if word in NUMBERS else word.removesuffix("s") for word in said)  # "sevens"
-        words = [word for word in singular if word in NUMBERS]
-        pairs = pairwise(words)
-        sums = (NUMBERS[tens] + NUMBERS[ones] for tens, ones in pairs if tens in TENS and 0 < NUMBERS[ones] < 10)
         thousands = (number + "000" for number in _IN_THOUSANDS.findall(self.text))  # "14k"
-        in_words = (str(NUMBERS[word]) for word in words)
-        return frozenset((*numbers_in(self.text), *thousands, *map(str, sums), *in_words))
+        return frozenset((*numbers_in(self.text), *thousands, *map(str, numbers_in_words(singular))))
 
     @cached_property
     def text(self) -> str:
@@ -159,6 +155,26 @@ def numbers_in(text: str) -> Iterator[str]:
     ['12500', '3', '2.50']
     """
     return (_THOUSANDS.sub("", number) for number in _NUMBER.findall(text))
+
+
+def numbers_in_words(words: Iterable[str]) -> Iterator[int]:
+    """The numbers that words say, those of several words and each of these words.
+
+    >>> list(numbers_in_words("two thousand and fifty pounds or sixty three".split()))
+    [2, 50, 2050, 60, 3, 63]
+    """
+    total = part = 0
+    for word in (*words, ""):
+        if word in NUMBERS:
+            yield NUMBERS[word]
+            part += NUMBERS[word]
+        elif word == "hundred":
+            part = 100 * max(part, 1)
+        elif word == "thousand":
+            total, part = total + 1000 * max(part, 1), 0
+        elif word != "and" and total + part:
+            yield total + part
+            total = part = 0
 
 
 def split_into_chunks(

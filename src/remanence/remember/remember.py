@@ -16,8 +16,11 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued, Spent, Worked
@@ -58,7 +61,7 @@ from remanence.text.text import normalize_text, text_hash, tokens
 
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine
-    from remanence.ports import Extractor, Progress, Vector
+    from remanence.ports import Extractor, Progress, Signal, Vector
 
 log = logging.getLogger(__name__)
 
@@ -471,33 +474,37 @@ def _replacement_window(new: PreparedVersion, old: Memory) -> Window:
     return Window() if start is None or start <= told_at or is_event or is_to_come else Window(start)
 
 
-MAX_KNOWN = 30
-"""Known facts that a model is shown with a conversation, at most."""
+MAX_KNOWN = 40
+"""Known facts that a model is shown with a conversation, at most: all of them while there are no more."""
 _MAX_OF_TURN = 6
-"""Known facts that a model is shown for one turn, at most."""
-_RANKED = 4 * _MAX_OF_TURN
-"""How many rows are looked at for one turn: most are turns, which are not shown."""
+"""Known facts that a model is shown for one turn, at most, by their meaning; and as many by their words."""
 _UNREAD: tuple[JobStatus, ...] = ("queued", "waiting", "given up", "cancelled")
 """The jobs whose sources were not read: they are not facts, although nothing was extracted from them."""
 
 
 def find_known_facts(engine: Engine, space: str, sources: Sequence[Memory], now: datetime) -> list[Memory]:
-    """The current facts that are nearest in meaning to these sources, or that claim something of the same subject, the
-    nearest first. Turns and other sources are not among them: what was said stays said."""
+    """All current facts, oldest first, while they are few. Else those that are nearest to one of these sources in
+    meaning, or share names, numbers and other words with it, or claim something of the same subject; and the latest
+    plans; but not what is past. Turns and other sources are not among them: what was said stays said."""
     with engine.open_index(space) as index:
         vectors, _ = embed(engine, space, [source.text for source in sources])
         excluded = {source.id for source in sources}.union(sources_of_jobs(engine, index, _UNREAD))
-        scores: dict[Row, float] = {}
         with index.lock:
             snapshot = index.snapshot(index.catalog.position, now)
-            for source in sources:
-                for row, score in _facts_near(
-                    index, source, vectors.get(text_hash(source.text)), snapshot, excluded
-                ).items():
-                    scores[row] = max(score, scores.get(row, 0.0))
-            rows = sorted(scores, key=lambda row: (-scores[row], row))
-            memories = index.readable_memories(rows)
-        return memories[:MAX_KNOWN]
+            facts = _current_facts(index, snapshot, excluded)
+            rows = list(map(Row, np.flatnonzero(facts).tolist()))
+            if len(rows) > MAX_KNOWN:
+                plans = index.catalog.attributes.mask_with_kinds_and_tags(None, [PLAN_TAG])[: len(facts)]
+                facts &= plans | ~index.catalog.times.ended_mask(np.arange(len(facts)), snapshot.now)
+                places: dict[Row, int] = {}
+                for source in sources:
+                    near = _facts_near(index, source, vectors.get(text_hash(source.text)), snapshot, facts)
+                    for place, row in enumerate(near):
+                        places[row] = min(place, places.get(row, place))
+                nearest = sorted(places, key=lambda row: (places[row], row))
+                latest_plans = map(Row, np.flatnonzero(facts & plans)[::-1].tolist())
+                rows = list(dict.fromkeys([*nearest, *latest_plans]))[:MAX_KNOWN]
+            return index.readable_memories(rows)
 
 
 def sources_of_jobs(engine: Engine, index: Index, statuses: Container[JobStatus]) -> dict[str, None]:
@@ -513,19 +520,24 @@ def sources_of_jobs(engine: Engine, index: Index, statuses: Container[JobStatus]
     )
 
 
+def _current_facts(index: Index, snapshot: Snapshot, excluded: Container[str]) -> NDArray[np.bool_]:
+    """Which rows are facts, or other memories that were added, that nothing superseded."""
+    mask: NDArray[np.bool_] = index.catalog.restrict_to_active(snapshot.row_mask, snapshot.position)
+    mask = mask & ~index.links.superseded_mask(snapshot)[index.catalog.memory_numbers.values]
+    rows = np.flatnonzero(mask).tolist()
+    mask[[row for row in rows if not _is_fact(index, row, excluded)]] = False
+    return mask
+
+
 def _facts_near(
-    index: Index, source: Memory, vector: Vector | None, snapshot: Snapshot, excluded: Container[str]
-) -> dict[Row, float]:
-    scores = dict.fromkeys(_rows_about_same(index, source, snapshot), 1.0)
-    if vector is not None:
-        query = Query(source.text, visible=snapshot.row_mask, allowed=snapshot.row_mask, vector=vector)
-        ranking = index.vectors.rank(query, _RANKED)
-        scores = dict(zip(map(Row, ranking.rows), ranking.scores, strict=True)) | scores
-    superseded = index.links.superseded_mask(snapshot)
-    facts = {row: score for row, score in scores.items() if _is_fact(index, row, excluded)}
-    current = [row for row in facts if not superseded[index.catalog.memory_of(row)]]
-    best = sorted(current, key=lambda row: (-facts[row], row))[:_MAX_OF_TURN]
-    return {row: facts[row] for row in best}
+    index: Index, source: Memory, vector: Vector | None, snapshot: Snapshot, facts: NDArray[np.bool_]
+) -> list[Row]:
+    """The facts nearest to a source: in turn one that claims something of the same, by its meaning, by its words."""
+    query = Query(source.text, visible=snapshot.row_mask, allowed=facts, vector=vector)
+    signals: list[Signal] = [index.words] if vector is None else [index.words, index.vectors]
+    ranked = [list(map(Row, signal.rank(query, _MAX_OF_TURN).rows)) for signal in signals]
+    same = [row for row in _rows_about_same(index, source, snapshot) if facts[row]]
+    return [row for place in zip_longest(same, *ranked) for row in place if row is not None]
 
 
 def _rows_about_same(index: Index, source: Memory, snapshot: Snapshot) -> list[Row]:
