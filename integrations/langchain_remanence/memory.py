@@ -163,8 +163,9 @@ class RemanenceMemory(BaseMemory):
         """Record the usage of the loaded memories that the answer contains. A chain returns them with its inputs."""
         text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
         with log_and_continue(log, "reinforce"):  # the chain has its answer and must not fail
-            hits = self._recall_for(question, self._history.stored_memories(self.window)).hits
-            reinforce(self.space, hits, context=[question, text], answer=answer)
+            found = self._recall_for(question, self._history.stored_memories(self.window))
+            if found.text in text:
+                reinforce(self.space, found.hits, context=[question, text], answer=answer)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         if not inputs or (self.input_key is not None and self.input_key not in inputs):

@@ -54,8 +54,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         token_limit: The token budget of the window and the recalled memories. The name is LlamaIndex's.
         max_tokens: The token budget of the recalled memories; None for no limit but the window. They never take more
             than a quarter of it.
-        limit: How many memories to recall at most.
-        min_score: Recall all memories with at least this score, in place of those that seem to help.
+        min_score: Recall only memories with at least this score by the signals.
         kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Recall only memories with all of these tags.
         place: Where the memories are quoted. "message": before the text of the question, so that all before it stays

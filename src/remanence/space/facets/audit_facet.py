@@ -144,8 +144,9 @@ class AuditView(Facet):
             >>> with remanence.open(None) as space:
             ...     _ = space.add("The door code is 4711.", now="2026-05-04")
             ...     _ = space.audit.record(space.recall("door code"))
-            ...     print(space.audit.told(space.audit.recorded()[0].position).splitlines()[2])
-            {"noted": "2026-05-04", "text": "The door code is 4711."}
+            ...     print("\\n".join(space.audit.told(space.audit.recorded()[0].position).splitlines()[2:4]))
+            2026-05-04 Mon
+            - "The door code is 4711."
         """
         checked = inputs.check_positive_int(position, "position")
         entry = self._engine.ledger.entries_at([checked]).get(checked)
@@ -156,7 +157,7 @@ class AuditView(Facet):
         receipt = Receipt.from_dict(entry.event.asked)
         with self._engine.open_index(self._space) as index:
             memories = index.visible_memories(entry.event.memories, Position(receipt.position))
-        return frame([Hit(memory, 0.0) for memory in memories], today=receipt.now)
+        return frame([Hit(memory, 0.0) for memory in memories], question=receipt.question, today=receipt.now)
 
     @retry_if_erased
     def diff(self, since: Moment, until: Moment | None = None) -> Diff:
