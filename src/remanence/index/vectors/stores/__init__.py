@@ -51,7 +51,6 @@ class SharedStores:
     """The vector stores of one ledger on a Qdrant server or cluster. Nothing is sent before the first call of a store.
 
     Args:
-        qdrant: The server.
         ledger: Returns the id of the ledger: ledgers on one server do not see each other's points.
     """
 
