@@ -54,7 +54,7 @@ _MARGIN = 90.0
 _KAMADA_KAWAI_LIMIT = 150
 """Nodes up to which the layout is by Kamada and Kawai, which is clearer, but takes seconds for a thousand nodes."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-_OF_INKSCAPE = re.compile(r'\s+(?:inkscape|sodipodi|xmlns):[\w-]+="[^"]*"|<!-- [^>]* -->\n')
+_OF_INKSCAPE = re.compile(r'(?<!\s)\s+(?:inkscape|sodipodi|xmlns):[\w-]+="[^"]*"|<!-- [^>]* -->\n')
 """What igraph writes into an SVG for one editor. No text of the graph looks so: quotes in it are escaped."""
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

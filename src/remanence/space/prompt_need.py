@@ -37,8 +37,8 @@ class Need(NamedTuple):
 
     by_words: float
     """The log odds by its words and its vector, and by the turns before it if it refers to them."""
-    nearer: float
-    """How much nearer the nearest memory is than the others: 0 as near, 1 the same text."""
+    nearer: float | None
+    """How much nearer the nearest memory is than the others: 0 as near, 1 the same text; None without others."""
     names: float
     """1 if the memories that were found have a name that is in the message."""
 
@@ -51,9 +51,9 @@ def need_of(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) ->
         told = [turn["content"] for turn in turns[-CONTEXT_TURNS:] if turn.get("role", "user") != ASSISTANT]
         need = max(need, need_of_memory(" ".join([*told, message])))
     hits = recall.hits[:_COMPARED]
-    near = [own.raw_score for hit in hits for own in hit.evidence if own.signal == "vectors"]
+    near = {own.raw_score for hit in hits for own in hit.evidence if own.signal == "vectors"}  # copies are as near
     mean = sum(near) / max(len(near), 1)
-    nearer = (max(near, default=0.0) - mean) / max(1.0 - mean, 1e-6)
+    nearer = (max(near) - mean) / max(1.0 - mean, 1e-6) if len(near) > 1 else None
     mentioned = {normalize_name(mention.name) for hit in hits for mention in hit.memory.mentions}
     mentioned |= {normalize_name(turn.speaker) for hit in hits if (turn := hit.memory.turn) and turn.speaker}
     known = mentioned | {part for name in mentioned for part in name.split()}
@@ -63,7 +63,10 @@ def need_of(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) ->
 def share_of_budget(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) -> float:
     """The share of the budget that a message gets: all of it if it needs memory, nothing if it needs none."""
     need = need_of(message, turns, recall)
-    odds = _WORDS * need.by_words + _NEARER * need.nearer + _NAMES * need.names + _BIAS
+    if need.nearer is None:  # the words alone decide
+        odds = need.by_words + _NAMES * need.names
+    else:
+        odds = _WORDS * need.by_words + _NEARER * need.nearer + _NAMES * need.names + _BIAS
     probability = 1 / (1 + math.exp(-odds))
     return min(1.0, probability / _FULL_NEED) if probability >= _MIN_NEED else 0.0
 
