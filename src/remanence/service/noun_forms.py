@@ -46,7 +46,6 @@ _Number = Annotated[
 ]
 _Cell = Annotated[str | int | float | None, PlainSerializer(lambda cell: _as_cell(cell))]
 _TEXT = {"text": (str, str)}
-"""The noun as text."""
 
 
 def _as_cell(cell: Any) -> str | int | float | None:

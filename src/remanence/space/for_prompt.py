@@ -436,8 +436,9 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
 
 
 def _asks_the_same(memory: Memory, asked: frozenset[str]) -> bool:
-    """Whether a turn probably tells nothing, and has no word beside those of the message."""
-    if memory.turn is None or tells_probability(told := told_text(memory)) >= 0.5:
+    """Whether a turn asks or probably tells nothing, and has no word beside those of the message."""
+    told = told_text(memory)
+    if memory.turn is None or ("?" not in told and tells_probability(told) >= 0.5):
         return False
     return {word for word in content_words(told) if not word.isdigit()} <= asked
 

@@ -15,6 +15,7 @@ from remanence.recall.log_odds import log_odds
 from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.schema import ASSISTANT, SELF
 from remanence.text.named_entities.name_rules import find_question_names
+from remanence.text.repetition import drop_repeated
 from remanence.text.text import normalize_name
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ _WORDS, _NEARER, _NAMES, _BIAS = 0.76, 17.22, 6.5, -3.52
 _MARGIN = 1e-3
 """The probability that is added to a probability before the log of its odds is taken. The weights were fitted with
 it."""
-_COMPARED = 30
-"""Hits with which the nearest one is compared. The weights were fitted with it."""
 
 
 class Need(NamedTuple):
@@ -37,8 +36,8 @@ class Need(NamedTuple):
 
     by_words: float
     """The log odds by its words and its vector, and by the turns before it if it refers to them."""
-    nearer: float | None
-    """How much nearer the nearest memory is than the others: 0 as near, 1 the same text; None without others."""
+    nearer: float
+    """How much nearer the nearest memory is than the others: 0 as near, 1 the same text."""
     names: float
     """1 if the memories that were found have a name that is in the message."""
 
@@ -50,10 +49,12 @@ def need_of(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) ->
     if turns and is_follow_up(message, names):
         told = [turn["content"] for turn in turns[-CONTEXT_TURNS:] if turn.get("role", "user") != ASSISTANT]
         need = max(need, need_of_memory(" ".join([*told, message])))
-    hits = recall.hits[:_COMPARED]
-    near = {own.raw_score for hit in hits for own in hit.evidence if own.signal == "vectors"}  # copies are as near
-    mean = sum(near) / max(len(near), 1)
-    nearer = (max(near) - mean) / max(1.0 - mean, 1e-6) if len(near) > 1 else None
+    hits = recall.hits[:30]
+    evidence = (own for hit in drop_repeated(hits) for own in hit.evidence)
+    near = sorted((own.raw_score for own in evidence if own.signal == "vectors"), reverse=True)
+    nearest, others = sum(near[:1]), near[1:]
+    mean = sum(others) / max(len(others), 1)  # of the others, as the only memory would be no nearer than itself
+    nearer = (nearest - mean) / max(1.0 - mean, 1e-6)
     mentioned = {normalize_name(mention.name) for hit in hits for mention in hit.memory.mentions}
     mentioned |= {normalize_name(turn.speaker) for hit in hits if (turn := hit.memory.turn) and turn.speaker}
     known = mentioned | {part for name in mentioned for part in name.split()}
@@ -63,10 +64,7 @@ def need_of(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) ->
 def share_of_budget(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) -> float:
     """The share of the budget that a message gets: all of it if it needs memory, nothing if it needs none."""
     need = need_of(message, turns, recall)
-    if need.nearer is None:  # the words alone decide
-        odds = need.by_words + _NAMES * need.names
-    else:
-        odds = _WORDS * need.by_words + _NEARER * need.nearer + _NAMES * need.names + _BIAS
+    odds = _WORDS * need.by_words + _NEARER * need.nearer + _NAMES * need.names + _BIAS
     probability = 1 / (1 + math.exp(-odds))
     return min(1.0, probability / _FULL_NEED) if probability >= _MIN_NEED else 0.0
 

@@ -58,6 +58,16 @@ class JobReport:
 
 
 @dataclass(frozen=True)
+class RememberReport:
+    """What a `remember` that waited found. If its `status` is "given up", the language model did not read all of it,
+    and `problem` says why."""
+
+    memories: list[Memory]
+    status: Literal["done", "given up"]
+    problem: str | None
+
+
+@dataclass(frozen=True)
 class RecallReport(Recall):
     """The hits for a question, best first. `abstained` and `missing` say why a signal did not take part; `receipt` is
     for `replay`; `explanation` is the text of `explain()`, if it was asked for."""
@@ -116,9 +126,10 @@ def remember_now(
     now: str | None = None,
     source: str | None = None,
     observed_by: str | None = None,
-) -> list[Memory]:
+) -> RememberReport:
     """Store a text or chat turns, find facts in it, and return them."""
-    return space.remember(_text_or_turns(text, turns), now=now, source=source, observed_by=observed_by)
+    found = space.remember(_text_or_turns(text, turns), now=now, source=source, observed_by=observed_by)
+    return RememberReport(list(found), found.status, found.problem)
 
 
 @operation("GET", "/jobs")
