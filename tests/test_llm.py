@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from remanence.models.llm_clients import resolve_llm as resolve_model
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.models.llm_source import split_into_chunks
 from remanence.models.time_limit import MAX_STUCK_THREADS
+from remanence.ports import ListReading, ReaderLine
 from remanence.schema import (
     SELF,
     UTC,
@@ -707,6 +708,39 @@ def test_a_fact_is_found_by_words_that_it_lacks() -> None:
     with remembered(("2026-01-05", "I have a piano and a whippet called Mia.", rows)) as space:
         [hit] = [hit for hit in space.recall("dog", signals="words") if hit.memory.turn is None]
         assert hit.memory.text == rows[0]["text"]
+
+
+class LatestOnly:
+    """A reader to which the latest line replaces all others."""
+
+    fingerprint = "latest"
+
+    def read(
+        self, question: str, lines: Sequence[ReaderLine], *, asked_at: datetime, moment: datetime | None = None
+    ) -> ListReading:
+        latest = max(range(len(lines)), key=lambda place: lines[place].told_at or asked_at)
+        is_latest = tuple(float(place == latest) for place in range(len(lines)))
+        return ListReading((1.0,) * len(lines), is_latest, tuple(1 - each for each in is_latest), is_latest, 0.0)
+
+
+def test_the_reader_does_not_judge_what_the_model_judged() -> None:
+    """No mark on a fact that the model was shown and kept, and none is left out of the profile."""
+    tea, coffee = ({"text": f"The user drinks {drink}.", "quotation": f"drink {drink}"} for drink in ("tea", "coffee"))
+    script = ScriptedModel(facts_reply(tea), facts_reply(coffee))
+    with remanence.open(None, extractor=LLMExtractor(script), reader=LatestOnly(), worker=False) as space:
+        space.remember([{"role": "user", "content": "I drink tea."}], now="2026-01-05")
+        space.remember([{"role": "user", "content": "I drink coffee."}], now="2026-02-05")
+        found = space.recall("What does the user drink?", limit=10)
+        assert {hit.memory.text: hit.current for hit in found if hit.memory.turn is None} == {
+            tea["text"]: True,
+            coffee["text"]: True,
+        }
+        assert all(str(fact["text"]) in space.briefing() for fact in (tea, coffee))
+        [fact] = [hit.memory for hit in found if hit.memory.text == tea["text"]]
+        [other] = [hit.memory for hit in found if hit.memory.text == coffee["text"]]
+        space.graph.link(other, "contradicts", fact)
+        again = space.recall("What does the user drink?", limit=10)
+        assert [hit.current for hit in again if hit.memory.text == tea["text"]] == [False]
 
 
 # Profiles

@@ -2,7 +2,8 @@
 
 1. what may be stated (`told_memories`): facts and what people said, not what is superseded, expired or over, and no
    turns that tell nothing
-2. a reader reads each beside the earlier ones that it is near to (`validity.ended`) and says which have ended
+2. a reader reads each beside the earlier ones that it is near to (`validity.ended`) and says which have ended; not of
+   facts of a language model, which says that itself
 3. each memory belongs to the topic whose questions it is nearest to
 4. what is left, the most important first, as far as the budget goes: by topic, of each topic the newest first. Of two
    that may replace each other, both: who reads sees their days
@@ -35,7 +36,7 @@ from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import day_text, excerpt
 from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor
 from remanence.recall.told import Told, rounded
-from remanence.recall.told_memories import ToldMemories
+from remanence.recall.told_memories import ToldMemories, undisputed_facts
 from remanence.recall.topics import TABLES, Topic, load_topics, resolve_topics
 from remanence.recall.validity.ended import PairReader, Reading, ended_probability
 from remanence.schema import SELF, Memory, Window
@@ -285,7 +286,7 @@ def build_profile_part(
             found = kept.told.latest(index, position(index), now, count=latest, most=steps)
             told = found.told
             readings = _readings(kept, engine.reader, told, None, steps)
-            lines = _by_topic(kept, tuple(map(load_topics, TABLES)), told, _standing(told, readings))
+            lines = _by_topic(kept, tuple(map(load_topics, TABLES)), told, _standing(index, now, told, readings))
     read = found.wanted * len(readings) // len(told) if told else 0
     is_empty = not told and found.judged == found.wanted
     return ProfilePart(
@@ -350,7 +351,7 @@ def _make_profile(
     changes = [moment for each in told for moment in _moments(each.memory) if moment > now]
     readings = _readings(kept, engine.reader, told, progress)
     kept.save(index, key.position)
-    standing = _standing(told, readings)
+    standing = _standing(index, now, told, readings)
     lines = _within_budget(_by_topic(kept, key.tables, told, standing), key.max_tokens)
     statements = [] if key.quoted else _summarize(engine.extractor, lines, key.max_tokens)
     by = engine.extractor.name
@@ -363,14 +364,19 @@ def _moments(memory: Memory) -> Iterator[datetime]:
     yield from (moment for moment in (memory.expires_at, memory.valid.start, memory.valid.end) if moment is not None)
 
 
-def _standing(told: Sequence[Told], readings: Sequence[Reading | None]) -> dict[Told, float]:
-    """What holds of the last memories, which have readings, with the probability that it does."""
+def _standing(
+    index: Index, now: datetime, told: Sequence[Told], readings: Sequence[Reading | None]
+) -> dict[Told, float]:
+    """What holds of the last memories, which have readings, with the probability that it does. What a language model
+    wrote holds until that ends it."""
     if not told:
         return {}
+    with index.lock:
+        facts = undisputed_facts(index, now)
     newest = told[-1].at
     holding: dict[Told, float] = {}
     for each, reading in zip(told[len(told) - len(readings) :], readings, strict=True):
-        ended = ended_probability(each, reading or Reading(), newest)
+        ended = 0.0 if each.memory.id in facts else ended_probability(each, reading or Reading(), newest)
         if reading is None or ended < _MAX_ENDED:
             holding[each] = 1 - ended
     return holding
