@@ -39,8 +39,6 @@ class RemanenceMemory(BaseMemory):
 
     Args:
         space: The space. Its memories of all sessions can be loaded.
-        session_id: The name of the session.
-        memory_key: The prompt variable to fill.
         input_key: The input that is the user's message, if a chain has several.
         output_key: The output that is the answer, if a chain has several.
         return_messages: Whether to load messages instead of one text.
@@ -59,15 +57,6 @@ class RemanenceMemory(BaseMemory):
         ai_prefix: The name of the model where messages are loaded as text.
         reinforce: Whether to count as used the quoted memories that the output took words from, so that they
             do not decay.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     memory = RemanenceMemory(space=space, session_id="monday")
-        ...     memory.save_context({"input": "I live in Porto."}, {"output": "Noted."})
-        ...     print(memory.load_memory_variables({})["history"])
-        Human: I live in Porto.
-        AI: Noted.
     """
 
     model_config = ConfigDict(extra="forbid")  # a misspelt setting would have no effect

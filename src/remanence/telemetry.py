@@ -38,7 +38,6 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28
 """Seconds: the bounds of the buckets of a histogram of times. Those of the conventions, with shorter ones: a memory is
 asked faster than a language model."""
 _MAX_TEXT = 2_000
-"""Characters of a query or a memory that a span has."""
 _in_operation: ContextVar[bool] = ContextVar("remanence_in_operation", default=False)
 """Whether an operation runs: one that another one calls, as `forget` calls `forget_many`, is none of the caller."""
 
@@ -150,20 +149,6 @@ def instrument(
 
     Raises:
         MissingExtra: OpenTelemetry is not installed.
-
-    Example:
-        >>> from opentelemetry.sdk.trace import TracerProvider
-        >>> from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-        >>> from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-        >>> import remanence
-        >>> provider, spans = TracerProvider(), InMemorySpanExporter()
-        >>> provider.add_span_processor(SimpleSpanProcessor(spans))
-        >>> instrument(tracer_provider=provider)
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("Ana lives in Porto.")
-        >>> [span.name for span in spans.get_finished_spans()][-2:]
-        ['write ledger', 'upsert_memory']
-        >>> uninstrument()
     """
     try:
         from opentelemetry import metrics, trace

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Plus
 
 from remanence.events import Remembered
-from remanence.index.arrays import INTERNED, Column, Grouped, Interner, Members, PackedTexts, run_starts, top_indices
+from remanence.index.arrays.codecs import INTERNED
+from remanence.index.arrays.columns import Column, Interner, PackedTexts, run_starts, top_indices
+from remanence.index.arrays.grouped import Grouped, Members
 from remanence.index.passages import ASKING_SHARE, passages_of
 from remanence.ports import Stage
 from remanence.schema import PLAN_TAG, Query, Ranking
@@ -218,9 +220,7 @@ score. It limits the work."""
 
 NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
-"""For each word the documents that contain it, sorted, and the turns that follow one."""
 RelatedMatches = dict[str, list[tuple[str, NDArray[np.int32]]]]
-"""For each word of the question the related words, and the documents that contain each."""
 _NO_DOCUMENTS = np.empty(0, np.int32)
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Spent, Worked
 from remanence.index.engine.identity import new_id
-from remanence.index.engine.in_thread import PeriodicThread, in_thread
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.index import Index
 from remanence.index.journal import JobState, JobStatus
 from remanence.ledger.codec import kinds_of
@@ -45,12 +46,7 @@ _ENDED = "the try was ended"
 
 @dataclass(frozen=True)
 class Job:
-    """A `remember` that runs in the background: its status, and its result once it is done.
-
-    Attributes:
-        id: The id of the job.
-        space: The full name of its space.
-    """
+    """A `remember` that runs in the background: its status, and its result once it is done."""
 
     id: str
     space: str

@@ -164,7 +164,6 @@ class Evidence:
     """The result of one signal for one memory.
 
     Attributes:
-        signal: The name of the signal.
         rank: The rank of the memory in its ranking; 1 is first.
         share: Its part of the fused score.
         raw_score: The score of the signal.

@@ -29,8 +29,6 @@ _WORDS, _NEARER, _NAMES, _BIAS = 0.76, 17.22, 6.5, -3.52
 _MARGIN = 1e-3
 """The probability that is added to a probability before the log of its odds is taken. The weights were fitted with
 it."""
-_COMPARED = 30
-"""Hits with which the nearest one is compared. The weights were fitted with it."""
 
 
 class Need(NamedTuple):
@@ -51,7 +49,7 @@ def need_of(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) ->
     if turns and is_follow_up(message, names):
         told = [turn["content"] for turn in turns[-CONTEXT_TURNS:] if turn.get("role", "user") != ASSISTANT]
         need = max(need, need_of_memory(" ".join([*told, message])))
-    hits = recall.hits[:_COMPARED]
+    hits = recall.hits[:30]
     evidence = (own for hit in drop_repeated(hits) for own in hit.evidence)
     near = sorted((own.raw_score for own in evidence if own.signal == "vectors"), reverse=True)
     nearest, others = sum(near[:1]), near[1:]

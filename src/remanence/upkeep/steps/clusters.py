@@ -30,9 +30,7 @@ from remanence.upkeep.steps.near_pairs import Pairs, cohesion, find_pairs
 Action = Literal["merge", "review", "keep"]
 MAX_CLUSTER_SIZE = 12
 MAX_NEIGHBOURS = 16
-"""Memories nearest to each one that are considered. It limits the work."""
 _REVIEW_COHESION = 0.65
-"""The cohesion from which on a cluster of less than `merge_cohesion` is for a person to review."""
 
 
 @dataclass(frozen=True, slots=True)
