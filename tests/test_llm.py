@@ -743,6 +743,25 @@ def test_the_reader_does_not_judge_what_the_model_judged() -> None:
         assert [hit.current for hit in again if hit.memory.text == tea["text"]] == [False]
 
 
+def test_a_turn_is_as_current_as_its_fact_that_is_asked_for() -> None:
+    """Of a turn that says two things, one of which was replaced, the block quotes the fact that holds, or the mark."""
+    said = "The rent is 695 a month, and Olive is a greyhound."
+    rent = {"text": "The user's rent is 695 a month.", "quotation": "The rent is 695 a month"}
+    olive = {"text": "The user's dog Olive is a greyhound.", "quotation": "Olive is a greyhound"}
+    new = {"text": "The user's rent is 745 a month.", "quotation": "The rent is 745 a month", "replaces": [0]}
+    with remembered(("2026-01-05", said, [rent, olive]), ("2026-04-05", "The rent is 745 a month.", [new])) as space:
+        asked = {"What is the rent a month?": False, "What is Olive? A greyhound?": True}
+        for question, is_current in asked.items():
+            [turn] = [hit for hit in space.recall(question, limit=20) if hit.memory.text == said]
+            assert turn.current is is_current, question
+            successor = None if is_current else new["text"]
+            assert (turn.superseded_by and turn.superseded_by.text) == successor
+        block = space.for_prompt("What is the rent a month?").text
+        lines = [line for line in block.splitlines() if "695" in line or "745" in line]
+        assert all("replaced 2026-04-05" in line for line in lines if "695" in line)
+        assert len([line for line in lines if "695" not in line]) == 1, "the fact or its turn, never both"
+
+
 # Profiles
 
 

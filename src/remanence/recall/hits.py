@@ -38,7 +38,7 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
     """A hit for each row of the ranking."""
     index, snapshot = context.index, context.snapshot
     rows = ranked.rows.tolist()
-    states = row_states(index, ranked.rows, snapshot)
+    states = row_states(index, ranked.rows, snapshot, context.query.vector)
     connected = [row for row, is_connected in zip(rows, states.connected, strict=True) if is_connected]
     disagreements = {row: disagreeing_rows(index, row, snapshot) for row in connected}
     # The memories of the hits and of the other rows that they name, in one query.
