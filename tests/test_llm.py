@@ -693,7 +693,7 @@ def test_changed_prompts_have_another_version() -> None:
     words = (*(each.template for each in templates), llm_extractor.RETRY_PROMPT)
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
-    assert (llm_extractor.PROMPT_VERSION, digest) == ("5", "9c4bebf484de")
+    assert (llm_extractor.PROMPT_VERSION, digest) == ("5", "0b79f51792f4")
 
 
 def test_a_state_that_begins_later_has_no_end_and_replaces_on_its_day() -> None:
@@ -770,6 +770,41 @@ def test_a_turn_is_as_current_as_its_fact_that_is_asked_for() -> None:
         lines = [line for line in block.splitlines() if "695" in line or "745" in line]
         assert all("replaced 2026-04-05" in line for line in lines if "695" in line)
         assert len([line for line in lines if "695" not in line]) == 1, "the fact or its turn, never both"
+
+
+def test_instructions_stand_in_the_prompt_under_a_heading() -> None:
+    """With others, the same chat is read again; without them the prompt has no such heading."""
+    plain, told = ScriptedModel(facts_reply()), ScriptedModel(facts_reply())
+    LLMExtractor(plain).facts(CHAT, now=NOW)
+    extractor = LLMExtractor(told, instructions="Call patients by their number.", topics=["food", "sleep"])
+    extractor.facts(CHAT, now=NOW)
+
+    _, _, after = told.prompts[0].partition("Instructions of whoever runs this memory.")
+    assert after.index("food, sleep") < after.index("Call patients by their number.") < after.index("Each fact")
+    assert "Instructions of whoever" not in plain.prompts[0]
+    assert extractor.prompt != LLMExtractor(plain).prompt == llm_extractor.PROMPT_VERSION
+    with pytest.raises(InvalidInput, match="topics='food'"):
+        LLMExtractor(told, topics="food")
+
+
+def test_a_model_is_made_of_its_name_by_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `init_chat_model` does; an unknown provider is named."""
+    from langchain_core.language_models import FakeListChatModel
+
+    asked: list[str] = []
+
+    def init_chat_model(name: str) -> object:
+        asked.append(name)
+        return FakeListChatModel(responses=[facts_reply(ALICE)])
+
+    pytest.importorskip("langchain.chat_models")
+    with pytest.raises(InvalidInput, match="nobody:tiny"):
+        resolve_extractor("nobody:tiny")
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", init_chat_model)
+    with remanence.open(None, extractor="openai:gpt-5-mini", worker=False) as space:
+        space.remember([{"role": turn.speaker or "user", "content": turn.text} for turn in CHAT])
+        assert "Alice lives in Porto." in texts(space)
+    assert asked == ["openai:gpt-5-mini"]
 
 
 # Profiles

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from string import Template
@@ -86,6 +87,9 @@ class LLMExtractor:
         every_turns: Or after so many new turns, if it goes on.
         budget_tokens: How many tokens a day (UTC), in and out, the background jobs of one space may spend. When they
             are spent, jobs wait for the next day. None sets no limit.
+        instructions: What to write down and what to leave out, and how: "call patients by their number". The prompt
+            shows it under a heading of its own.
+        topics: Write down only what concerns these: "food", "travel".
 
     Raises:
         InvalidInput: `model` is not a language model, or a setting is out of range.
@@ -114,6 +118,8 @@ class LLMExtractor:
         quiet: float = QUIET_SECONDS,
         every_turns: int = EVERY_TURNS,
         budget_tokens: int | None = None,
+        instructions: str | None = None,
+        topics: Sequence[str] = (),
     ) -> None:
         if callable(model) and has_return_type(model, Extraction):
             raise InvalidInput(
@@ -127,6 +133,11 @@ class LLMExtractor:
         for name, count in (("every_turns", every_turns), ("budget_tokens", budget_tokens)):
             if (count is not None or name == "every_turns") and (type(count) is not int or count < 1):
                 raise InvalidInput(f"{name}={count!r} is not a whole number above zero.")
+        if isinstance(topics, str) or not all(isinstance(text, str) for text in (*topics, instructions or "")):
+            raise InvalidInput(f"instructions={instructions!r} is not a text, or topics={topics!r} no list of texts.")
+        self._instructions = _instructions(instructions, topics)
+        if self._instructions:  # with others, the same chat is read again
+            self.prompt = f"{PROMPT_VERSION}-{sha256(self._instructions.encode()).hexdigest()[:8]}"
         self.quiet, self.every_turns, self.budget_tokens = float(quiet), every_turns, budget_tokens
         self.client = resolve_llm(model, timeout=timeout)
         self._rules: Extractor = rules or RuleExtractor()
@@ -242,6 +253,7 @@ class LLMExtractor:
             known=json_lines(chunk.known_rows()),
             before=json_lines(chunk.preceding_rows(now)),
             conversation=json_lines(chunk.turn_rows(now)),
+            instructions=self._instructions,
         )
         answer = self._ask(prompt, "facts")
         count, problem = len(answer.rows), answer.problem
@@ -307,6 +319,14 @@ class _ChunkResult:
     answered: bool = True
     refused: bool = False
     confirmed: tuple[tuple[int, int], ...] = ()
+
+
+def _instructions(instructions: str | None, topics: Sequence[str]) -> str:
+    """What the operator of the memory asks for, as a part of the prompt; "" if nothing."""
+    only = f"Only what concerns these topics: {', '.join(topics)}." if topics else ""
+    wanted = [text.strip() for text in (only, instructions or "") if text.strip()]
+    heading = "Instructions of whoever runs this memory. They come before the rules on what to write down:"
+    return "\n".join(["", heading, *wanted, ""]) if wanted else ""
 
 
 def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:
