@@ -42,7 +42,7 @@ Keep: TypeAlias = Literal["all", "user", "facts"] | Callable[[str, str], bool] |
 for which a function of role and text returns True; None for no turn."""
 KEEPS = ("all", "user", "facts")
 
-MAX_TOKENS = 1_000
+MAX_TOKENS = 1_300
 """The tokens of a block if the caller gives no budget: the knee of the curve of `benchmarks/answers.py`."""
 MAX_MESSAGE_LENGTH = 10_000
 """Characters of a message that are searched for. A longer text is taken to be a document."""
