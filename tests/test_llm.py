@@ -807,6 +807,22 @@ def test_a_model_is_made_of_its_name_by_langchain(monkeypatch: pytest.MonkeyPatc
     assert asked == ["openai:gpt-5-mini"]
 
 
+def test_facts_alone_can_be_asked_for() -> None:
+    """Plans are among them, and turns and other texts are not."""
+    dentist = {"text": "The user sees the dentist on 12 May 2026.", "kind": "plan", "when": "2026-05-12"}
+    rows = [CAR, dentist | {"quotation": "dentist on 12 May"}]
+    with remembered(("2026-05-04", "I drive a Volvo. The dentist on 12 May, too.", rows)) as space:
+        space.add("The dentist owns a Volvo.")
+        found = {hit.memory.text for hit in space.recall("Volvo or dentist?", facts_only=True, limit=10)}
+        assert found == {CAR["text"], dentist["text"]}
+        block = space.for_prompt(
+            "When do I see my dentist, and what do I drive?", facts_only=True, now="2026-05-05"
+        ).text
+        assert str(dentist["text"]) in block
+        assert "owns a Volvo" not in block
+        assert "The dentist on 12 May, too." not in block
+
+
 # Profiles
 
 

@@ -43,7 +43,7 @@ class RemanenceMemory(BaseMemory):
         output_key: The output that is the answer, if a chain has several.
         return_messages: Whether to load messages instead of one text.
         min_score: Load only memories with at least this score by the signals.
-        kinds: Load only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        kinds: Load only memories of these kinds.
         tags: Load only memories with all of these tags.
         keep: Which messages of other sessions to load: "all", "user" (those of the user), "facts" (those in which
             `analyze_message` finds something worth storing), a function of role and text, or None for none. All

@@ -87,7 +87,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             the model's window, where the model says how large that is.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
         min_score: Quote only memories with at least this score by the signals.
-        kinds: Quote only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        kinds: Quote only memories of these kinds.
         tags: Quote only memories with all of these tags.
         briefing: The token budget of the briefing (`Space.briefing`: what is true of the user, by topic) at the end of
             the system message; 0 for none.

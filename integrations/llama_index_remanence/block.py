@@ -41,7 +41,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         max_tokens: The token budget of the recalled memories; None for no limit. `Memory` shortens the block if it
             does not fit into the `token_limit` of the `Memory`.
         min_score: Recall only memories with at least this score by the signals.
-        kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        kinds: Recall only memories of these kinds.
         tags: Recall only memories with all of these tags.
         keep: Which turns to store: "all", "user" (those of the user), "facts" (those in which `analyze_message` finds
             something worth storing), a function of role and text, or None for none.

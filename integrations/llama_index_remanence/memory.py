@@ -54,7 +54,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         max_tokens: The token budget of the recalled memories; None for no limit but the window. They never take more
             than a quarter of it.
         min_score: Recall only memories with at least this score by the signals.
-        kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        kinds: Recall only memories of these kinds.
         tags: Recall only memories with all of these tags.
         place: Where the memories are quoted. "message": before the text of the question, so that all before it stays
             the same from call to call and the provider's prompt cache applies. "tool": as the result of a tool call

@@ -46,7 +46,7 @@ def _resolve(extractor: object | None) -> Extractor:
         return RuleExtractor()
     if isinstance(extractor, type):
         raise InvalidInput(f"extractor={extractor.__name__} is a class; pass an instance: {extractor.__name__}().")
-    if isinstance(extractor, str):
+    if isinstance(extractor, str) and ":" in extractor:
         from remanence.models.llm_extractor import LLMExtractor
 
         return LLMExtractor(extractor)

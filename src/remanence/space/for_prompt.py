@@ -134,6 +134,7 @@ def for_prompt(
     min_score: float | None = None,
     kinds: str | Sequence[str] | None = None,
     tags: str | Sequence[str] | None = None,
+    facts_only: bool = False,
     keep: Keep = "all",
     now: Moment | None = None,
     record: bool = False,
@@ -152,8 +153,9 @@ def for_prompt(
             logged.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
         min_score: Quote only what has at least this score by the signals.
-        kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        kinds: Only memories of these kinds.
         tags: Only memories with all of these tags.
+        facts_only: Only facts that a language model wrote, no turns.
         keep: Which turns to quote, if all of them are stored: "all", "user", "facts" (those in which `analyze_message`
             finds something worth storing), or a function of role and text.
         now: The moment of the message, as for `recall`.
@@ -180,6 +182,7 @@ def for_prompt(
     before = [turn for turn in turns if turn.get("content", "").strip()]
     overview, position = recall_overview(self, asked, [turn["content"] for turn in before], at, max_tokens)
     wanted = [hit for hit in overview if _passes(hit.memory, kinds, tags) and _may_quote(hit.memory, keep)]
+    wanted = [hit for hit in wanted if not facts_only or hit.found_in]
     block = build_block(wanted, question=asked, max_tokens=max_tokens, count_tokens=count_tokens, today=at)
     if block.text:
         return PromptMemories(block.text, block.hits, position, question=asked, now=at)
@@ -199,6 +202,7 @@ def for_prompt(
         exclude_texts=in_prompt,
         kinds=kinds,
         tags=tags,
+        facts_only=facts_only,
     )
     if record and not found.memories.skip_reason:
         given = found.recall.receipt
