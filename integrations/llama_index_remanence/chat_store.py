@@ -64,11 +64,7 @@ class _TranscriptStore(SpaceAdapter):
         return count
 
     def erase_session(self, name: str) -> ErasureCertificate:
-        """Erase a session for good, with the messages that were deleted from it before.
-
-        Returns:
-            What was erased.
-        """
+        """Erase a session for good, with the messages that were deleted from it before."""
         return self._transcript.erase_session(name)
 
     def sweep_ttl(self) -> int:
