@@ -27,7 +27,7 @@ from remanence.schema import Memory
 from remanence.schema.version import __version__
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Histogram, MeterProvider
+    from opentelemetry.metrics import Counter, Histogram, MeterProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
 __all__ = ["current_trace_id", "export_by_otlp", "instrument", "is_instrumented", "outgoing_headers", "uninstrument"]
@@ -49,6 +49,7 @@ class _Telemetry:
     tracer: Tracer
     durations: Histogram
     records: Histogram
+    given_up: Counter
     texts: bool
 
     def follow(self, step: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -68,6 +69,8 @@ class _Telemetry:
                 reasons = {"abstained": result.abstention_reason, "missing": result.missing_reason}
                 span.set_attribute("remanence.rows", len(result.rows))
                 span.set_attributes({f"remanence.{name}": reason for name, reason in reasons.items() if reason})
+            elif step == "give up":
+                self.given_up.add(1)
             elif step == "read":
                 span.set_attribute("remanence.lines", min(len(args[0]), MAX_READ_HITS))
                 span.set_attributes({f"remanence.missing.{name}": reason for name, reason in result.missing.items()})
@@ -163,6 +166,9 @@ def instrument(
             explicit_bucket_boundaries_advisory=_BUCKETS,
         ),
         meter.create_histogram("remanence.memory.records", unit="{record}", description="Memories found or written."),
+        meter.create_counter(
+            "remanence.facts.given_up", description="Chats whose facts a language model did not give."
+        ),
         texts,
     )
     install_hook(telemetry.follow)

@@ -8,6 +8,7 @@ names/               names, and the entities that they stand for
 claims/              claims, the relations that they add up to, and when they are valid
 links.py             links between memories
 journal.py           extractions, jobs, upkeep runs, usage
+passages.py          the texts of a version that are searched
 words.py             the signal of memories that share words with the question
 vectors/             the signal of memories near it in meaning, and the vector stores
 times.py             the signal of memories from the time that it names

@@ -206,11 +206,12 @@ class FactEffect:
     Attributes:
         known_index: The index of the known fact in the list that the extractor was given.
         effect: "ends": it is no longer true. "replaces": the new fact takes its place. "confirms": it is still true.
-            "extends": the new fact adds something to it, and both are true.
+            "extends": the new fact adds something to it, and both are true. "contradicts": which of them is true is
+            not decided.
     """
 
     known_index: int
-    effect: Literal["ends", "replaces", "confirms", "extends"]
+    effect: Literal["ends", "replaces", "confirms", "extends", "contradicts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +278,8 @@ class ExtractionResult:
         problem: What went wrong if a model failed, or which part of its answer was not kept.
         answered: False if another call may succeed: a background job then tries again.
         usage: The calls of the language model, and their tokens.
+        unread: The indexes of the turns that were not read. Their facts are looked for with the next turns of the chat.
+        refused: Whether the service of the model refused the key (401 or 403), so that trying again is of no use.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -286,6 +289,8 @@ class ExtractionResult:
     problem: str | None = None
     answered: bool = field(default=False, compare=False)
     usage: TokenUsage = field(default=TokenUsage(), compare=False)
+    unread: tuple[int, ...] = field(default=(), compare=False)
+    refused: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

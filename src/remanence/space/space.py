@@ -20,7 +20,7 @@ from remanence.remember.append import append
 from remanence.remember.bulk import store_drafts, store_turns
 from remanence.remember.jobs import Job, Worker, enqueue, enqueue_chats
 from remanence.remember.prepare import prepare, prepare_turns
-from remanence.schema import Memory, VerificationReport
+from remanence.schema import FoundFacts, Memory, VerificationReport
 from remanence.space.facets.admin_facet import Admin
 from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
@@ -187,7 +187,7 @@ class Space(ClosedAtEnd, MemoryRevision):
     @overload
     def remember(
         self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
-    ) -> list[Memory]: ...
+    ) -> FoundFacts: ...
     @overload
     def remember(
         self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]
@@ -202,7 +202,7 @@ class Space(ClosedAtEnd, MemoryRevision):
         source: str | None = None,
         observed_by: str | None = None,
         progress: bool | Progress = False,
-    ) -> list[Memory] | Job:
+    ) -> FoundFacts | Job:
         """Store a text or a conversation verbatim, and with a language model the facts in it as memories of their own.
 
         The model reads the conversation in one call, together with the stored facts that it may change. A fact that
@@ -219,8 +219,9 @@ class Space(ClosedAtEnd, MemoryRevision):
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The memories of the facts, or without a language model those of the text itself; with `wait=False` or
-            "quiet" the job.
+            The memories of the facts, or without a language model those of the text itself. If the model failed,
+            their `status` is "given up" in place of "done", and `problem` says why: the next call for that chat reads
+            what was not read. With `wait=False` or "quiet" the job.
 
         Raises:
             InvalidInput: An argument is not valid; the message names it. Nothing is stored.
@@ -259,7 +260,7 @@ class Space(ClosedAtEnd, MemoryRevision):
     @overload
     async def aremember(
         self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
-    ) -> list[Memory]: ...
+    ) -> FoundFacts: ...
     @overload
     async def aremember(
         self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]

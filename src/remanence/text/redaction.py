@@ -78,7 +78,8 @@ def redact(text: str) -> Redaction:
         # "The password is secret" and "the pin is broken" name none.
         value = match["secret"].rstrip(".!?)")
         plain = match["assigned"] is None and match["quote"] is None and not _SECRET_LIKE.search(value)
-        return match[0] if plain or value.startswith("[redacted") else secret(PASSWORD, match)
+        is_redacted = value.startswith(("[redacted", r"\u005bredacted"))  # the second in JSON that is made harmless
+        return match[0] if plain or is_redacted else secret(PASSWORD, match)
 
     def named_key(match: re.Match[str]) -> str:
         return secret(KEY, match) if _SECRET_LIKE.search(match["secret"].rstrip(".")) else match[0]
