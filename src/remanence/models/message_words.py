@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from remanence.schema import EPOCH
 from remanence.text.lexicon.word_lists import compile_pattern
 from remanence.text.temporal import find_stated_times
-from remanence.text.text import split_sentences, tokens
+from remanence.text.text import MAX_PASSAGE, split_sentences, tokens
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -86,8 +86,6 @@ evidence of public sets only asks then: 1% in LoCoMo and LongMemEval, 6% in BEAM
 _CLAUSE_WORDS = 3
 """Words of a clause that can tell something: "by the way" does not."""
 _CLAUSE_END = re.compile(r"[,;:–—]\s")
-_MAX_TURN = 1_200
-"""Characters of a turn that is looked at sentence by sentence. A longer one has passages, and tells something."""
 _CACHED_TURNS = 4_000
 """Turns whose telling part is kept, the last ones: several parts of the index ask for it."""
 
@@ -101,7 +99,7 @@ def telling_part(turn: str) -> str:
     >>> telling_part("It's Monday 3 November. When's my dentist appointment again?")
     ''
     """
-    if len(turn) > _MAX_TURN:
+    if len(turn) > MAX_PASSAGE:  # it has several passages, and tells something
         return turn
     sentences = list(split_sentences(turn))
     telling = [sentence for sentence in sentences if _tells(sentence)]
