@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -17,14 +19,17 @@ from remanence.testing.fakes import facts_reply
 from remanence.text.repetition import drop_repeated
 
 FACT = "I'm allergic to peanuts."
+TOLD_FIRST = (FACT, "I moved to Porto last spring.", "My dog is called Bo.")
 ASKINGS = (
     *("What am I allergic to?", "what was my allergy again", "Which foods should I stay away from?"),
     *("Remind me what I can't eat.", "do I have any allergies", "Is there something I must not eat?"),
-    *("what am i allergic to, i forgot", "Tell me my allergies please.", "Am I allergic to anything?"),
+    *("what was it again that i'm allergic to", "Tell me my allergies please.", "Am I allergic to anything?"),
     *("Which food is dangerous for me?", "Name the thing I'm allergic to.", "What allergens matter for me?"),
     *("I'm filling in a form: what are my food allergies?", "Before you suggest a recipe, what am I allergic to?"),
     *("The airline asks about allergies. What do I write?", "For the hospital form: any known allergies?"),
     "I'm having guests who cook for me, what should they leave out?",
+    *("It's Monday 3 November. what am I allergic to again?", "which things am I allergic to"),
+    "What am I allergic to? (3)",
 )
 SMALL_TALK = (
     "Hi!",
@@ -48,7 +53,7 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
     with remanence.open(None, worker=False) as opened:
         opened.add_turns(
             {"role": "user", "content": text, "conversation": f"told {number}"}
-            for number, text in enumerate([FACT, "I moved to Porto last spring.", "My dog is called Bo."])
+            for number, text in enumerate(TOLD_FIRST)
         )
         yield opened
 
@@ -58,15 +63,30 @@ def quoted(space: Space, message: str, **options: object) -> list[str]:
 
 
 @pytest.mark.slow
-def test_fifty_askings_do_not_take_the_place_of_the_fact(space: Space) -> None:
-    """In varied words, each in a session of its own, with small talk in between; all of it is stored."""
-    for number in range(50):
-        asked, talk = ASKINGS[number % len(ASKINGS)], SMALL_TALK[number % (len(SMALL_TALK) - 1)]
-        assert quoted(space, asked)[:1] == [FACT], f"asking {number}: {asked}"
-        space.add_turns(
-            {"role": role, "content": text, "conversation": f"asked {number}"}
-            for role, text in (("user", talk), ("assistant", "All right."), ("user", asked), ("assistant", "Peanuts!"))
-        )
+@pytest.mark.parametrize("reader", ["small", "none"])
+@pytest.mark.parametrize("conversations", [1, 200])
+def test_askings_do_not_take_the_place_of_the_fact(reader: str, conversations: int) -> None:
+    """Each of them stored two hundred times beside it, asked one after the other and fifty at once."""
+    with remanence.open(None, worker=False, reader=reader) as space:
+        space.add_turns({"role": "user", "content": text, "conversation": "told"} for text in TOLD_FIRST)
+        for asked in ASKINGS:
+            space.add_turns(
+                {"role": "user", "content": asked, "conversation": f"asked {number % conversations}"}
+                for number in range(200)
+            )
+        alone = [quoted(space, asked) for asked in ASKINGS]
+        with ThreadPoolExecutor(50) as pool:
+            assert list(pool.map(partial(quoted, space), (ASKINGS * 3)[:50])) == (alone * 3)[:50]
+        assert [(asked, texts) for asked, texts in zip(ASKINGS, alone, strict=True) if FACT not in texts] == []
+        assert {text for texts in alone for text in texts} <= {*TOLD_FIRST}
+
+
+def test_the_only_memory_is_quoted_for_whatever_words() -> None:
+    """With no other to compare it with, what the message says decides."""
+    with remanence.open(None, worker=False) as space:
+        space.add_turns([{"role": "user", "content": FACT}])
+        assert {asked: quoted(space, asked) for asked in ASKINGS} == {asked: [FACT] for asked in ASKINGS}
+        assert [message for message in (*SMALL_TALK, *NO_NEED) if quoted(space, message)] == []
 
 
 @pytest.mark.parametrize("message", [*SMALL_TALK, *NO_NEED])

@@ -50,7 +50,7 @@ _BEND = 52.0
 _MARGIN = 90.0
 """Pixels around a picture in SVG: half of a label."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-_OF_INKSCAPE = re.compile(r'\s+(?:inkscape|sodipodi|xmlns):[\w-]+="[^"]*"|<!-- [^>]* -->\n')
+_OF_INKSCAPE = re.compile(r'(?<!\s)\s+(?:inkscape|sodipodi|xmlns):[\w-]+="[^"]*"|<!-- [^>]* -->\n')
 """What igraph writes into an SVG for one editor. No text of the graph looks so: quotes in it are escaped."""
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
