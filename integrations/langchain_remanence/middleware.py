@@ -194,7 +194,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """`wrap_model_call` with the memory used in a worker thread."""
-        run = self._run(request.runtime)
+        run = await asyncio.to_thread(self._run, request.runtime)  # it may open a space
         extended, quoted = await asyncio.to_thread(self._with_memories, request, run)
         response = await handler(extended)
         if quoted and self.reinforce:
