@@ -823,6 +823,29 @@ def test_facts_alone_can_be_asked_for() -> None:
         assert "The dentist on 12 May, too." not in block
 
 
+@pytest.mark.parametrize(
+    ("said", "kind", "when", "until", "date"),
+    [
+        ("I live in Porto since February", "semantic", "2026-02", None, "since February 2026"),
+        ("I live in Porto since 4 February", "semantic", "2026-02-04", None, "since 4 February 2026"),
+        ("I ran a race in Porto on 4 March", "episode", "2026-03-04", None, "on 4 March 2026"),
+        ("I ran a race in Porto in March", "episode", "2026-03", None, "March 2026"),
+        ("I ran a race in Porto in 2021", "episode", "2021", None, "2021"),
+        ("I go to Porto from 8 to 15 June", "plan", "2026-06-08", "2026-06-15", "8 June 2026 to 15 June 2026"),
+        ("I live in Porto", "semantic", None, None, "20 May 2026"),
+    ],
+)
+def test_a_line_of_the_profile_says_what_its_date_is(
+    said: str, kind: str, when: str | None, until: str | None, date: str
+) -> None:
+    """And how exact it is."""
+    fact = {"text": "The user and Porto.", "quotation": said, "kind": kind, "when": when, "until": until}
+    model = LLMExtractor(ScriptedModel(facts_reply(fact), facts_reply()))
+    with remanence.open(None, extractor=model, clock=FakeClock("2026-05-21"), worker=False) as space:
+        space.remember([{"role": "user", "content": said}], now="2026-05-20")
+        assert f"The user and Porto. ({date})" in space.briefing()
+
+
 # Profiles
 
 

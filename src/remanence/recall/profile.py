@@ -17,7 +17,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -416,9 +416,29 @@ def _statement(topic: Topic, told: Told) -> tuple[ProfileStatement, int]:
     speaker = memory.turn.speaker if memory.turn is not None and memory.turn.speaker != SELF else None
     said = plain_line(excerpt(topic.questions[0], told_text(memory) or memory.text, 60))
     text = f"{plain_line(speaker)}: {said}" if speaker else said
-    dated, context = f"{text} ({day_text(since)})", plain_line(told.context)
+    dated, context = f"{text} ({_date_text(memory)})", plain_line(told.context)
     statement = ProfileStatement(dated, (memory.id,), topic.name, since, context)
     return statement, estimate_tokens(f"{statement}\n")
+
+
+def _date_text(memory: Memory) -> str:
+    """When a memory was told; of a fact with a time, since when it is so or when it happens, as exactly as is known."""
+    start, end = memory.valid.start, memory.valid.end
+    if memory.turn is not None or start is None:
+        return day_text(memory.told_at)
+    last = None if end is None else end - timedelta(microseconds=1)
+    day = day_text(start)
+    month, year = day.split(" ", 1)[1], str(start.year)
+    is_month = start.day == 1 and (last is None or (last.year, last.month) == (start.year, start.month))
+    if last is None:
+        return f"since {month if is_month else day}"
+    if last.date() == start.date():
+        return f"on {day}"
+    if is_month and (last + timedelta(days=1)).day == 1:
+        return month
+    if (start.month, start.day, last.month, last.day, last.year) == (1, 1, 12, 31, start.year):
+        return year
+    return f"{day} to {day_text(last)}"
 
 
 def _within_budget(lines: Sequence[_Line], max_tokens: int) -> list[ProfileStatement]:
