@@ -63,7 +63,7 @@ class RemanenceMemory(BaseMemory):
     Example:
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     memory = RemanenceMemory(space=space, session_id="monday")
+        ...     memory = RemanenceMemory(space, session_id="monday")
         ...     memory.save_context({"input": "I live in Porto."}, {"output": "Noted."})
         ...     print(memory.load_memory_variables({})["history"])
         Human: I live in Porto.
@@ -89,6 +89,9 @@ class RemanenceMemory(BaseMemory):
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
     reinforce: bool = False
+
+    def __init__(self, space: Space, **settings: Any) -> None:
+        super().__init__(**{"space": space, **settings})
 
     @property
     def memory_variables(self) -> list[str]:

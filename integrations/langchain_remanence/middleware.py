@@ -188,8 +188,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: Any, runtime: Any) -> None:
         """Store the user's turn."""
-        turn = _user_turn(state["messages"])
-        self._store(self._run(runtime), turn, before=_turn_before(state["messages"], turn))
+        self._store_turn(self._run(runtime), state["messages"])
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         """`before_agent` in a worker thread."""
@@ -241,6 +240,11 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _with_memories(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
         """Return the request with memories in its prompt, and the memories that are quoted there."""
+        with log_and_continue(log, "remember"):
+            # A run that goes on from a checkpoint does not begin again, and the turn may have been edited there.
+            messages = list[BaseMessage](request.state["messages"])
+            if any(run.is_edited(message) for message in _user_turn(messages)):
+                self._store_turn(run, messages)
         if self.briefing:
             with log_and_continue(log, "brief"):
                 if block := _require_space(run.space, "briefing").briefing(max_tokens=self.briefing):
@@ -299,6 +303,10 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
                     log.warning("recalled without the signal %r: %s", signal, reason)
         return found
 
+    def _store_turn(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
+        turn = _user_turn(messages)
+        self._store(run, turn, before=_turn_before(messages, turn))
+
     def _store(self, run: _Run, messages: Sequence[BaseMessage], before: BaseMessage | None = None) -> None:
         turns = run.turns([message for message in messages if is_kept(self.keep, role_of(message), _own_text(message))])
         if turns and before is not None and not is_kept(self.keep, role_of(before), _own_text(before)):
@@ -336,6 +344,11 @@ class _Run:
         """The key of a message in the space. Message ids are unique in their thread only."""
         thread_and_id = json.dumps([self.thread, message.id])
         return f"message:{hashlib.blake2b(thread_and_id.encode(), digest_size=16).hexdigest()}"
+
+    def is_edited(self, message: BaseMessage) -> bool:
+        """Whether a message is stored with another text."""
+        stored = self.space.find(self.key(message)) if message.id else None
+        return stored is not None and stored.text != _own_text(message)[:MAX_TEXT_LENGTH]
 
     def turns(self, messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
         """The messages that have text, in the form of `add_turns`."""

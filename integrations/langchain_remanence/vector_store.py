@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import repeat
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -27,6 +27,9 @@ from remanence.adapters import (
     require_view,
     stored_document,
 )
+
+if TYPE_CHECKING:
+    from remanence.adapters import Progress
 
 _RANKING_OPTIONS = ("signals", "weights", "context", "vector")
 """Options of `recall` that say how to rank. A search by similarity has no use for them."""
@@ -88,7 +91,12 @@ class RemanenceVectorStore(VectorStore):
     # LangChain's methods take any keyword. Ours take those that they know: a misspelt one would have no effect.
 
     def add_documents(  # type: ignore[override]
-        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, batch_size: int | None = None
+        self,
+        documents: list[Document],
+        *,
+        ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
+        progress: bool | Progress = False,
     ) -> list[str]:
         """Add documents, or new versions of them, and return their ids.
 
@@ -96,8 +104,12 @@ class RemanenceVectorStore(VectorStore):
             documents: The documents. One without an id gets one made of its text and metadata.
             ids: Ids in place of the documents' own.
             batch_size: Not used: all documents are one batch. LangChain's `index` gives it.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Raises:
+            InvalidInput: A document has no text. Nothing is stored.
         """
-        return store_documents(require_space(self.space), documents, ids)
+        return store_documents(require_space(self.space), documents, ids, progress=progress)
 
     def add_texts(  # type: ignore[override]
         self,
@@ -205,10 +217,10 @@ class RemanenceVectorStore(VectorStore):
         **options: Any,
     ) -> list[Document]:
         """Return documents that are near a vector and differ from each other."""
-        found = self.similarity_search_by_vector(embedding, fetch_k, filter, **options)
-        vectors = embed_texts(self.space, [document.page_content for document in found])
+        found = self._nearest(embedding, fetch_k, filter, options)
+        vectors = embed_texts(self.space, [hit.memory.text for hit in found])
         chosen = maximal_marginal_relevance(np.array(embedding), vectors, lambda_mult=lambda_mult, k=k)
-        return [found[place] for place in chosen]
+        return [as_document(found[place].memory) for place in chosen]
 
     def search(self, query: str, search_type: str, **kwargs: Any) -> list[Document]:
         """Return documents by a type of search.

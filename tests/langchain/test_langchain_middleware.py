@@ -168,6 +168,25 @@ def test_an_interrupted_turn_is_kept_once(space: Space, ask: Callable[..., Any])
     assert kept(space) == [("me", "How many bridges has Porto?"), ("assistant", "Six.")]
 
 
+@pytest.mark.run_config
+@pytest.mark.parametrize("as_node", [None, "__start__"])
+def test_an_edited_message_replaces_its_turn(space: Space, as_node: str | None) -> None:
+    """Before the run goes on from its checkpoint, or begins again there; the answer is to the new text."""
+    model = Actor(lines=["Noted.", "In Lisbon."])
+    memory = RemanenceMiddleware(space)
+    agent = create_agent(model, middleware=[memory], checkpointer=InMemorySaver(), interrupt_before=["model"])
+    said = HumanMessage("I live in Porto.", id="m1")
+    agent.invoke({"messages": [said]}, THREAD)
+    assert kept(space) == [("me", "I live in Porto.")]
+    agent.update_state(THREAD, {"messages": [HumanMessage("I live in Lisbon.", id="m1")]}, as_node)
+    agent.invoke(None, THREAD)
+    if as_node:  # which stops before the model again
+        agent.invoke(None, THREAD)
+
+    assert kept(space) == [("me", "I live in Lisbon."), ("assistant", "Noted.")]
+    assert "Porto" not in asked(model.prompts[0])
+
+
 def test_summaries_are_not_what_somebody_said(space: Space) -> None:
     """LangChain's summary stands in the thread as a message of the user, and is not remembered."""
     model = Actor(lines=["Hello.", "Fine."])

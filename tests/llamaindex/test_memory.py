@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from llama_index.core.base.llms.types import (
     ThinkingBlock,
 )
 from llama_index.core.llms import MockLLM
+from pydantic import ValidationError
 
 import remanence
 from llama_index_remanence import RemanenceMemory
@@ -606,3 +608,25 @@ def test_keep_chooses_what_can_be_recalled_later(space: remanence.Space) -> None
     assert texts(memory.get_all()) == ["I live in Porto.", "Noted.", "Thanks!"]
     with pytest.raises(ValueError, match="keep='some'"):
         RemanenceMemory(space, keep="some")
+
+
+def test_a_chat_of_another_day_is_put_with_that_day(space: remanence.Space) -> None:
+    """What is said then, and what is asked then; the moment can be set again, and nonsense is refused at once."""
+    memory = RemanenceMemory(space, now="2026-02-10")
+    memory.put(ChatMessage(role="user", content="I bought a bike yesterday."))
+    [bought] = space.memories()
+    assert (str(bought.told_at.date()), str(bought.valid)) == ("2026-02-10", "2026-02-09")
+
+    assert "2026-02-12" in words(RemanenceMemory(space, now="2026-02-12").get("What did I buy yesterday?"))
+    memory.now = "2026-03-01"
+    memory.put(ChatMessage(role="user", content="I sold it."))
+    assert [str(each.told_at.date()) for each in space.memories()] == ["2026-02-10", "2026-03-01"]
+    with pytest.raises(ValidationError, match="now='the day after never'"):
+        RemanenceMemory(space, now="the day after never")
+
+
+def test_its_signature_names_its_options() -> None:
+    """Those of the class, and where the space is; not the fields that it is serialised by."""
+    names = set(signature(RemanenceMemory).parameters)
+
+    assert {"space", "session_id", "location", "path", "shared", "ttl", "token_limit", "now", "keep"} <= names

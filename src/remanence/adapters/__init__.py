@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timezone
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.index.engine.in_thread import ClosedAtEnd, cancel_with, in_thread
 from remanence.index.engine.inputs import check_question
 from remanence.recall.memories_used import memories_used
-from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
+from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate, Moment
 from remanence.space.for_prompt import (
     MAX_TOKENS,
     FilledBlock,
@@ -57,11 +57,13 @@ from remanence.text.framing import (
     plain_line,
     strip_frames,
 )
+from remanence.text.temporal import parse_moment
 from remanence.text.text import normalize_text, pluralize
 
 if TYPE_CHECKING:
     from logging import Logger
 
+    from remanence.ports import Progress as Progress
     from remanence.schema import Change, Hit, Memory
     from remanence.space.space import Space
     from remanence.space.view import View
@@ -79,6 +81,7 @@ __all__ = [
     "ErasureCertificate",
     "FilledBlock",
     "Keep",
+    "Moment",
     "NamedEmbedder",
     "PromptMemories",
     "StoredDocument",
@@ -90,6 +93,7 @@ __all__ = [
     "check_kinds",
     "check_max_tokens",
     "check_minutes",
+    "check_moment",
     "check_question",
     "check_rename",
     "check_session_id",
@@ -247,6 +251,17 @@ def check_tags(tags: Any) -> Any:
 
     inputs.check_tags(tags)
     return tags
+
+
+def check_moment(moment: Any) -> Any:
+    """Return a moment if `now=` of `add` takes it.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    if moment is not None:
+        parse_moment(moment, datetime.now(timezone.utc), argument="now")
+    return moment
 
 
 def check_max_tokens(max_tokens: object) -> int | None:

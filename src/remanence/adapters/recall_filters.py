@@ -15,12 +15,12 @@ NOT_PASSED_ON = frozenset(
     {
         *("limit", "tags", "meta"),  # frameworks have names of their own for them
         *("context", "exclude_texts", "vector", "now"),  # of one call
-        *("include", "signals", "weights", "reader", "deadline"),  # how is searched, and not for what
+        *("include", "signals", "weights"),  # how is searched, and not for what
     }
 )
-"""Options of `recall` that are no filter of a retriever."""
+"""Options of `recall` that a retriever does not take."""
 RECALL_FILTERS = tuple(field.name for field in fields(RecallOptions) if field.name not in NOT_PASSED_ON)
-"""The filters of a retriever, by their names in `recall`."""
+"""The options of a retriever, by their names in `recall`."""
 
 
 def recall_tool_options() -> dict[str, tuple[Any, Any, str]]:
