@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
-from remanence.hooks import step
+from remanence.hooks import missing_attribute, step
 from remanence.index.engine import inputs
 from remanence.index.engine.embedding import text_vectors
 from remanence.index.engine.engine import Engine
@@ -64,6 +64,9 @@ class View(PromptView):
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
         super().__init__(engine, name, partial(self._position_of, name), lambda: moment or engine.now())
         self._moment = moment
+
+    if not TYPE_CHECKING:  # for a type checker every attribute would be there
+        __getattr__ = missing_attribute
 
     @property
     def name(self) -> str:

@@ -84,8 +84,8 @@ class Graph(GraphView):
     def link(
         self,
         source: MemoryRef,
-        kind: str,
-        target: MemoryRef,
+        kind: str | MemoryRef,
+        target: MemoryRef | None = None,
         *,
         valid_from: Moment | None = None,
         valid_until: Moment | None = None,
@@ -93,7 +93,7 @@ class Graph(GraphView):
         observed_by: str | None = None,
         why: str | None = None,
     ) -> Link:
-        """Link memory `source` to memory `target`: `link(new, "supersedes", old)`.
+        """Link memory `source` to memory `target`: `link(new, "supersedes", old)`. `link(a, b)` means "related_to".
 
         A repeated statement writes nothing. The same link stated by somebody else corroborates it.
 
@@ -122,6 +122,10 @@ class Graph(GraphView):
             ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
             True
         """
+        if target is None:
+            if kind in LINK_KINDS:
+                raise InvalidInput(f"link(memory, {kind!r}) names one memory. Give the other one after the kind.")
+            kind, target = "related_to", kind
         source, target = inputs.check_memory_id(source), inputs.check_memory_id(target)
         valid = inputs.check_window(valid_from, valid_until, self._engine.now())
         certainty, by = inputs.check_fraction(confidence, "confidence"), inputs.check_observer(observed_by)
