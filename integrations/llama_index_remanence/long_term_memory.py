@@ -136,6 +136,7 @@ class RecallAdapter(SpaceAdapter):
     )
     reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
     record: bool = Field(default=False, description="Record what is quoted for each message.")
+    raise_errors: bool = Field(default=False, description="Raise when memory fails, in place of going on without it.")
     # As in LlamaIndex's own memories, None is the default.
     tokenizer_fn: Annotated[Tokenizer, BeforeValidator(lambda given: given or tokenize)] = Field(
         default=tokenize, exclude=True

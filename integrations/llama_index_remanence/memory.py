@@ -73,6 +73,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         extract: Whether the language model of the space (`remanence.open(location, extractor=model)`) extracts facts:
             in the background, once for a chat that has been quiet or has grown (`remember(..., wait="quiet")`).
         reinforce: Whether to count as used the recalled memories that the answer took words from.
+        raise_errors: Whether `get` raises when the recall fails, as when the space is closed.
         now: When the messages that are put are said, and questions asked, for a chat of an earlier day; the present by
             default. It can be set again: `memory.now = "2026-05-04"`.
         tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
@@ -273,7 +274,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     def _recall_for(self, question: str, prompt: Sequence[ChatMessage], window: int) -> str:
         block = PromptMemories()
         space = self.space
-        with log_and_continue(log, "recall"):
+        with log_and_continue(log, "recall", raise_errors=self.raise_errors):
             block = self._recall_once(space, question, prompt, window)
         if self.reinforce:
             context = llama_messages.context_texts(prompt)

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 import remanence
 from framed import HOSTILE, recalled
 from langchain_remanence import RemanenceMiddleware
-from remanence import InvalidInput, Space
+from remanence import Closed, InvalidInput, Space
 from remanence.text.framing import CLOSE_TAG, OPEN_TAG, PREAMBLE
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
@@ -185,6 +185,19 @@ def test_an_edited_message_replaces_its_turn(space: Space, as_node: str | None) 
 
     assert kept(space) == [("me", "I live in Lisbon."), ("assistant", "Noted.")]
     assert "Porto" not in asked(model.prompts[0])
+
+
+def test_a_closed_space_is_logged_in_a_line_or_raises(caplog: pytest.LogCaptureFixture) -> None:
+    """As asked for: an agent goes on without its memory, or does not answer."""
+    with remanence.open(None) as space:
+        forgetful = create_agent(Actor(lines=["Hi."]), middleware=[RemanenceMiddleware(space)])
+        strict = create_agent(Actor(lines=["Hi."]), middleware=[RemanenceMiddleware(space, raise_errors=True)])
+
+    assert forgetful.invoke({"messages": [("user", "Where do I live?")]})["messages"][-1].text == "Hi."
+    assert caplog.records
+    assert all(record.exc_info in (None, False) and "closed" in record.message for record in caplog.records)
+    with pytest.raises(Closed):
+        strict.invoke({"messages": [("user", "Where do I live?")]})
 
 
 def test_summaries_are_not_what_somebody_said(space: Space) -> None:

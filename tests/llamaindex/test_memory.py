@@ -630,3 +630,16 @@ def test_its_signature_names_its_options() -> None:
     names = set(signature(RemanenceMemory).parameters)
 
     assert {"space", "session_id", "location", "path", "shared", "ttl", "token_limit", "now", "keep"} <= names
+
+
+@pytest.mark.not_remote
+def test_a_recall_of_a_closed_space_raises_if_that_is_asked_for(space: remanence.Space) -> None:
+    """The recall that fails is logged otherwise."""
+    shared = remanence.open(None, space="team")
+    memory = RemanenceMemory(space, shared=[shared])
+    strict = RemanenceMemory(space, shared=[shared], raise_errors=True)
+    shared.close()
+
+    assert memory.get("Where do I live?") == []
+    with pytest.raises(remanence.Closed):
+        strict.get("Where do I live?")

@@ -30,7 +30,7 @@ from remanence.adapters.chat_sessions import (
 )
 from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, recall_tool_options
 from remanence.adapters.stored_documents import StoredDocument, check_ids, document_row, find_documents, stored_document
-from remanence.errors import InvalidInput, MissingExtra, NotFound
+from remanence.errors import InvalidInput, MissingExtra, NotFound, RemanenceError
 from remanence.index.engine.in_thread import ClosedAtEnd, cancel_with, in_thread
 from remanence.index.engine.inputs import check_question
 from remanence.recall.memories_used import memories_used
@@ -180,12 +180,15 @@ def lazy_getattr(
 
 
 @contextmanager
-def log_and_continue(log: Logger, action: str) -> Iterator[None]:
+def log_and_continue(log: Logger, action: str, *, raise_errors: bool = False) -> Iterator[None]:
     """Log an exception as a warning and continue, so that an agent answers although its memory failed.
+
+    An error of ours, such as that of a full disk, is one line; any other has its traceback.
 
     Args:
         log: The logger of the adapter.
         action: What was tried, as a verb: "recall".
+        raise_errors: Raise the exception instead.
 
     Example:
         >>> import logging
@@ -194,8 +197,11 @@ def log_and_continue(log: Logger, action: str) -> Iterator[None]:
     """
     try:
         yield
-    except Exception:
-        log.warning("memory failed: could not %s; continuing without it", action, exc_info=True)
+    except Exception as error:
+        if raise_errors:
+            raise
+        ours = isinstance(error, RemanenceError)
+        log.warning("memory failed: could not %s; continuing without it: %s", action, error, exc_info=not ours)
 
 
 def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str], answer: str) -> None:
