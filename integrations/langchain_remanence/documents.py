@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from langchain_core.documents import Document
 
 from remanence import InvalidInput, Memory, Recall, Space
 from remanence.adapters import dated_text, document_row, stored_document
 
-if TYPE_CHECKING:
-    from remanence.adapters import Progress
-
 
 def store_documents(
-    space: Space, documents: Sequence[Document], ids: Sequence[str | None] | None, *, progress: bool | Progress = False
+    space: Space,
+    documents: Sequence[Document],
+    ids: Sequence[str | None] | None,
+    *,
+    progress: bool | Callable[[int, int], None] = False,
 ) -> list[str]:
     """Store documents and return their ids.
 

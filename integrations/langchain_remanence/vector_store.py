@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -27,9 +27,6 @@ from remanence.adapters import (
     require_view,
     stored_document,
 )
-
-if TYPE_CHECKING:
-    from remanence.adapters import Progress
 
 _RANKING_OPTIONS = ("signals", "weights", "context", "vector")
 """Options of `recall` that say how to rank. A search by similarity has no use for them."""
@@ -96,7 +93,7 @@ class RemanenceVectorStore(VectorStore):
         *,
         ids: Sequence[str | None] | None = None,
         batch_size: int | None = None,
-        progress: bool | Progress = False,
+        progress: bool | Callable[[int, int], None] = False,
     ) -> list[str]:
         """Add documents, or new versions of them, and return their ids.
 

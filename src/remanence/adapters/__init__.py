@@ -63,7 +63,6 @@ from remanence.text.text import normalize_text, pluralize
 if TYPE_CHECKING:
     from logging import Logger
 
-    from remanence.ports import Progress as Progress
     from remanence.schema import Change, Hit, Memory
     from remanence.space.space import Space
     from remanence.space.view import View
