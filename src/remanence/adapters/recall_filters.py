@@ -18,9 +18,7 @@ NOT_PASSED_ON = frozenset(
         *("include", "signals", "weights"),  # how is searched, and not for what
     }
 )
-"""Options of `recall` that a retriever does not take."""
 RECALL_FILTERS = tuple(field.name for field in fields(RecallOptions) if field.name not in NOT_PASSED_ON)
-"""The options of a retriever, by their names in `recall`."""
 
 
 def recall_tool_options() -> dict[str, tuple[Any, Any, str]]:
