@@ -97,7 +97,8 @@ class Vectors(PointTable):
         """The ranking, with what it lacks."""
         store, missing = self._reporting_store, self.sync.missing_vectors
         reasons = [None if store is None else store.problem(), self.sync.incomplete]
-        if missing:
+        # Of what is pasted the first passage has one: the others are read in the background.
+        if any(point & ASKING in (0, ASKING) for point in missing):
             reasons.append(f"{len(missing)} passages have no vector yet")
         reason = "; ".join(filter(None, reasons))
         return replace(ranking, missing_reason=reason) if reason else ranking
@@ -197,8 +198,8 @@ def _by_row(
 
 
 def embeddable_texts(version: Remembered) -> list[str]:
-    """All texts of a version that may have a vector: its passages, and the names in it."""
-    return [passage.text for passage in passages_of(version)] + [name for name, _ in version_names(version)]
+    """All texts of a version that may have a vector: the names in it, and its passages."""
+    return [name for name, _ in version_names(version)] + [passage.text for passage in passages_of(version)]
 
 
 def drop_malformed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:
