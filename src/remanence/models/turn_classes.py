@@ -49,6 +49,11 @@ class TurnClass(NamedTuple):
     label: str = ""
     """The same in words: "what happened"."""
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether it tells something that lasts."""
+        return self.importance > _NOTHING
+
 
 def classify_turn(
     text: str, vector: Vector | None = None, before: str = "", *, makes_claims: bool = False

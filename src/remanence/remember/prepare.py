@@ -40,6 +40,8 @@ class PreparedVersion(NamedTuple):
     """Whether this is a new version of the memory it names, with the same text."""
     has_extracted_names: bool = True
     """Whether registered names are looked for in its text: not if the caller gave its names."""
+    may_set: frozenset[str] = frozenset()
+    """Which of "kind" and "importance" nobody gave: they are found in what the text tells."""
     is_undated: bool = False
     """Whether it is a text that the caller gave, without a key, and neither text nor caller give a date."""
 
@@ -97,7 +99,15 @@ def prepare(engine: Engine, draft: AddOptions, now: datetime, extractor: Extract
     )
     repeat_key = _repeat_key(normalized, draft.key, stated.has_bound)
     undated = draft.key is None and not valid.has_bound
-    return PreparedVersion(version, now, repeat_key, has_extracted_names=draft.entities is None, is_undated=undated)
+    given = {"kind": draft.kind, "importance": draft.importance}
+    return PreparedVersion(
+        version,
+        now,
+        repeat_key,
+        has_extracted_names=draft.entities is None,
+        may_set=frozenset(name for name, value in given.items() if value is None),
+        is_undated=undated,
+    )
 
 
 def _lasts(valid: Window, now: datetime) -> bool:
