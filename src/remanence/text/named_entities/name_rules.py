@@ -138,7 +138,7 @@ class _NameFinder:
     def _is_member(self, run: Sequence[CapitalizedWord], token: CapitalizedWord) -> bool:
         """Whether a full name of a person stands before "of" and a token: "Vera Garcia of Delta Systems" are two names,
         "University of Porto" and "Catherine of Aragon" are one."""
-        is_person = len(run) > 1 and run[0].lowercase in FIRST_NAMES and not is_common_word(run[-1].lowercase)
+        is_person = len(run) > 1 and run[-2].lowercase in FIRST_NAMES and not is_common_word(run[-1].lowercase)
         return is_person and self.text[run[-1].end : token.start] == " of "
 
     def _may_be_name(self, token: CapitalizedWord) -> bool:
