@@ -80,7 +80,7 @@ def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
     rows = [note(n) if n // 20 % 2 else turn(n) for n in range(size)]
     for row in rows:
         row["tags"] = [f"t{tag}" for tag in {int(t) for t in dice.geometric(0.2, 2)}]
-    vectors = _clustered(dice, size)
+    vectors = clustered_vectors(dice, size)
     targets = dice.integers(0, size, asked)
     questions = []
     for number, target in enumerate(targets):
@@ -121,7 +121,7 @@ def _zipf(dice: np.random.Generator, kinds: int, count: int) -> list[int]:
     return np.searchsorted(np.cumsum(chances / chances.sum()), dice.random(count)).clip(0, kinds - 1).tolist()
 
 
-def _clustered(dice: np.random.Generator, count: int) -> Vectors:
+def clustered_vectors(dice: np.random.Generator, count: int) -> Vectors:
     """Unit vectors around as many centres as a real collection has subjects."""
     centres = dice.standard_normal((max(20, count // 200), DIMENSION), np.float32)
     out = centres[dice.integers(0, len(centres), count)]

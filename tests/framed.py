@@ -53,6 +53,11 @@ def quoted_texts(text: str) -> list[str]:
     return [said["text"] for said in recalled(text)]
 
 
+def noted_id(said: dict[str, Any]) -> str:
+    """The id of a memory that a prompt quotes, if it shows ids."""
+    return str(said["notes"]).rpartition("id ")[2]
+
+
 class ReplacingReader:
     """A reader that takes every line for replaced by the one with a word."""
 

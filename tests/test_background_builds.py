@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from remanence import Space
-from remanence.index import arrays
-from remanence.index.arrays import Adjacency, BackgroundBuild, Column, Interner, PackedTexts
+from remanence.index.arrays import grouped
+from remanence.index.arrays.adjacency import Adjacency
+from remanence.index.arrays.background import BackgroundBuild
+from remanence.index.arrays.columns import Column, Interner, PackedTexts
 from remanence.index.index_file import _collect
 from remanence.index.words import Postings
 from remanence.models.embedders import CheckedEmbedder
@@ -40,8 +42,8 @@ def test_what_is_collected_for_the_index_file_does_not_change_later(space: Space
 
 def test_a_large_graph_has_the_same_edges_while_it_is_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were packed, those added since, and an edge from a vertex to itself once."""
-    monkeypatch.setattr(arrays, "_PACKED_AT_ONCE", 50)
-    monkeypatch.setattr(arrays, "_MAX_TAIL", 20)
+    monkeypatch.setattr(grouped, "_PACKED_AT_ONCE", 50)
+    monkeypatch.setattr(grouped, "_MAX_TAIL", 20)
     dice = random.Random(4)
     edges, graph = list[tuple[int, int]](), Adjacency()
     for _ in range(60):
@@ -59,8 +61,8 @@ def test_a_large_graph_has_the_same_edges_while_it_is_packed(monkeypatch: pytest
 
 def test_words_are_found_while_they_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the base, in the tail, and after the file was loaded with a tail that is not packed."""
-    monkeypatch.setattr(arrays, "_PACKED_AT_ONCE", 0)
-    monkeypatch.setattr(arrays, "_MAX_TAIL", 20)
+    monkeypatch.setattr(grouped, "_PACKED_AT_ONCE", 0)
+    monkeypatch.setattr(grouped, "_MAX_TAIL", 20)
     dice, found, documents = random.Random(5), Postings(), list[list[str]]()
 
     def expected() -> dict[str, dict[int, int]]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
 from examples import examples
-from remanence.index import arrays
+from remanence.index.arrays import grouped
 from remanence.index.words import GrowingBM25
 
 WORD = st.sampled_from("ant bee cat dog eel".split())
@@ -84,13 +84,13 @@ def test_one_more_document_costs_its_words_and_not_the_corpus(monkeypatch: pytes
         merged.append(len(groups))
         return merge(base, groups, members)
 
-    merge = arrays._merged
-    monkeypatch.setattr(arrays, "_merged", counted)
+    merge = grouped._merged
+    monkeypatch.setattr(grouped, "_merged", counted)
     index = GrowingBM25(corpus[:2_000])
     for words in corpus[2_000:]:
         index.extend([words])
         index.get_scores(words[:1])
 
     assert sum(merged) <= 3_000 * 12
-    assert len(merged) <= 1 + 1_000 * 12 // arrays._MAX_TAIL
+    assert len(merged) <= 1 + 1_000 * 12 // grouped._MAX_TAIL
     assert index.corpus_size == 3_000

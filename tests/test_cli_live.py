@@ -97,7 +97,11 @@ def test_results_and_errors_are_json_if_asked_for(run: Run, tmp_path: Path) -> N
     assert json.loads(run("diff", "2020-01-01", "--json"))["related"][0]["object"] == "Alice"
     assert json.loads(run("verify", "--json"))["entries"] > 2
     assert json_lines(run("check", "--json"))[0]["differences"] == {}
-    assert json.loads(run("upkeep", "--dry-run", "--json"))["position"] > 0
+    planned = json.loads(run("upkeep", "--dry-run", "--json"))
+    assert (planned["position"] > 0, [plan["step"] for plan in planned["plans"]]) == (
+        True,
+        ["consolidate", "promote", "discover"],
+    )
     assert json.loads(run("export", str(tmp_path / "all.jsonl"), "--json"))["entries"] > 2
     assert json.loads(run("erase", memory, "--yes", "--json"))["memories"] == [memory]
 
@@ -142,26 +146,25 @@ def test_the_process_for_jobs_ends_quietly_if_the_server_has_ended(home: Path) -
 
 class TestImport:
     def test_text_and_tables_are_imported_together(self, run: Run, tmp_path: Path) -> None:
-        """Paragraphs and items of lists are memories, dated by the name of the file."""
+        """Paragraphs are memories, dated by the name of the file."""
         notes, table = tmp_path / "2026-05-03 notes.txt", tmp_path / "facts.csv"
         notes.write_text("Ana lives\nin Porto.\n\n- Bo is a dog.\n- He is old,\n  and sleeps.\n", "utf-8")
         table.write_text("text,tags\nThe bridge is closed.,traffic\n", "utf-8")
 
         reports = json_lines(run("import", str(notes), str(table), "--json"))
-        assert [report["added"] for report in reports] == [3, 1]
+        assert [report["added"] for report in reports] == [2, 1]
         kept = json_lines(run("memories", "--json"))
         assert {memory["text"] for memory in kept} == {
             "Ana lives\nin Porto.",
-            "Bo is a dog.",
-            "He is old, and sleeps.",
+            "- Bo is a dog.\n- He is old,\n  and sleeps.",
             "The bridge is closed.",
         }
         assert {memory["told_at"][:10] for memory in kept if memory["source"] == notes.name} == {"2026-05-03"}
-        assert "0 memories added, 3 imported before" in run("import", str(notes))
+        assert "0 memories added, 2 imported before" in run("import", str(notes))
 
-    def test_a_list_of_lines_is_a_memory_a_line(self, run: Run, tmp_path: Path) -> None:
+    def test_without_a_blank_line_each_line_is_a_memory(self, run: Run, tmp_path: Path) -> None:
         file = tmp_path / "notes.txt"
-        file.write_text("Ana likes tea.\nBen likes coffee\nand cake.\n", "utf-8")
+        file.write_text("Ana likes tea.\nBen likes coffee and cake.\n", "utf-8")
         run("import", str(file))
         assert [line.split("\t")[2] for line in run("memories").splitlines()] == [
             "Ana likes tea.",

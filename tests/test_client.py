@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 import remanence
 from model_replies import USER_FACTS
@@ -18,6 +19,7 @@ from remanence.adapters import is_space, is_view
 from remanence.errors import LedgerUnavailable
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder, evaluate
+from remanence_server import ServerSettings, create_app
 from remote import connected
 
 
@@ -239,6 +241,24 @@ def test_the_briefing_and_what_was_spent(space: Space, remote: Space) -> None:
     assert remote.briefing() == space.briefing() != ""
     assert remote.as_of("2020-01-01").briefing() == ""
     assert remote.jobs.spent() == space.jobs.spent()
+
+
+def test_clients_in_other_languages_get_the_same_block(space: Space) -> None:
+    """`POST /for-prompt` is `for_prompt`, also of the past and for a message that needs nothing."""
+    space.add("My sister Ana is allergic to shellfish.", now="2026-05-04")
+    turns = [{"role": "user", "content": "Let's plan a dinner for my sister Ana."}]
+    asked = {"message": "What should she avoid?", "max_tokens": 200, "now": "2026-06-01"}
+    block = space.for_prompt(turns=turns, **asked)
+    with TestClient(create_app(space, settings=ServerSettings(sweep_seconds=0)), base_url="http://127.0.0.1") as client:
+        answers = [
+            client.post("/v1/spaces/default/for-prompt", json=given).json()
+            for given in ({**asked, "turns": turns}, {"message": "Thanks!"}, {**asked, "as_of": "2020-01-01"})
+        ]
+        refused = client.post("/v1/spaces/default/for-prompt", json={**asked, "turns": "What?"})
+    assert [answer["text"] for answer in answers] == [block.text, "", ""]
+    assert [hit["memory"]["id"] for hit in answers[0]["hits"]] == [hit.memory.id for hit in block.hits] != []
+    assert answers[1]["skip_reason"] == "it is blank or only a greeting"
+    assert refused.status_code == 422
 
 
 def test_every_method_is_there(remote: Space) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import remanence
+from framed import recalled
 from remanence import Memory, Space
 from remanence.models.readers import ANSWER_WORDS, FRAGMENT_WORDS, needs_turn_before
 from remanence.testing import FakeClock, HashingEmbedder
@@ -39,10 +39,10 @@ def context_of(view: remanence.View, text: str = ANSWER) -> str:
     return context
 
 
-def framed(space: Space) -> dict[str, Any]:
-    """The answer as the block of a prompt quotes it."""
-    lines = [json.loads(line) for line in remanence.frame(space.recall("peanuts")).splitlines()[2:-1]]
-    return next(line for line in lines if line["text"] == ANSWER)
+def framed(space: Space) -> list[str]:
+    """The lines of a prompt that has the answer alone, each with its speaker."""
+    hits = [hit for hit in space.recall("peanuts") if hit.memory.text == ANSWER]
+    return [f"{said['by']}: {said['text']}" for said in recalled(remanence.frame(hits))]
 
 
 # Which turns have one
@@ -102,10 +102,8 @@ def test_it_is_shown_in_the_hit_the_prompt_line_and_the_explanation(space: Space
 
 
 def test_it_is_shown_in_the_frame_as_what_the_text_comes_after(space: Space) -> None:
-    """A turn without one has no such field."""
     chat(space)
-    assert framed(space)["after"] == SHOWN
-    assert '"after"' not in remanence.frame(space.recall("any allergies")[:1])
+    assert framed(space) == [SHOWN, f"user: {ANSWER}"]
 
 
 def test_markup_in_it_is_not_markup_of_the_prompt(space: Space) -> None:
@@ -157,7 +155,7 @@ def test_the_caller_may_give_the_turn_before(space: Space) -> None:
 
     assert memory.turn.before == SHOWN
     assert context_of(space) == SHOWN
-    assert framed(space)["after"] == SHOWN
+    assert framed(space) == [SHOWN, f"user: {ANSWER}"]
 
 
 def test_over_a_connection_it_is_stored_as_well(space: Space) -> None:
@@ -226,7 +224,7 @@ def test_a_turn_that_was_forgotten_or_erased_is_not_shown(space: Space, clock: F
     getattr(space, verb)(asked.id)
 
     assert context_of(space) == ""
-    assert "after" not in framed(space)
+    assert framed(space) == [f"user: {ANSWER}"]
     assert ASKED not in str(space.recall("peanuts"))
     assert context_of(space.as_of(before)) == (SHOWN if verb == "forget" else "")
 

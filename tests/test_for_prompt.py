@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 import remanence
 from case_tables import cases
-from remanence import Hit, InvalidInput, Memory, Space
+from remanence import Hit, InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget
 from remanence.models.message_words import need_of_memory
 from remanence.models.readers import READER_VARIABLE
@@ -17,14 +19,17 @@ from remanence.testing.fakes import facts_reply
 from remanence.text.repetition import drop_repeated
 
 FACT = "I'm allergic to peanuts."
+TOLD_FIRST = (FACT, "I moved to Porto last spring.", "My dog is called Bo.")
 ASKINGS = (
     *("What am I allergic to?", "what was my allergy again", "Which foods should I stay away from?"),
     *("Remind me what I can't eat.", "do I have any allergies", "Is there something I must not eat?"),
-    *("what am i allergic to, i forgot", "Tell me my allergies please.", "Am I allergic to anything?"),
+    *("what was it again that i'm allergic to", "Tell me my allergies please.", "Am I allergic to anything?"),
     *("Which food is dangerous for me?", "Name the thing I'm allergic to.", "What allergens matter for me?"),
     *("I'm filling in a form: what are my food allergies?", "Before you suggest a recipe, what am I allergic to?"),
     *("The airline asks about allergies. What do I write?", "For the hospital form: any known allergies?"),
     "I'm having guests who cook for me, what should they leave out?",
+    *("It's Monday 3 November. what am I allergic to again?", "which things am I allergic to"),
+    "What am I allergic to? (3)",
 )
 SMALL_TALK = (
     "Hi!",
@@ -48,7 +53,7 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
     with remanence.open(None, worker=False) as opened:
         opened.add_turns(
             {"role": "user", "content": text, "conversation": f"told {number}"}
-            for number, text in enumerate([FACT, "I moved to Porto last spring.", "My dog is called Bo."])
+            for number, text in enumerate(TOLD_FIRST)
         )
         yield opened
 
@@ -58,15 +63,30 @@ def quoted(space: Space, message: str, **options: object) -> list[str]:
 
 
 @pytest.mark.slow
-def test_fifty_askings_do_not_take_the_place_of_the_fact(space: Space) -> None:
-    """In varied words, each in a session of its own, with small talk in between; all of it is stored."""
-    for number in range(50):
-        asked, talk = ASKINGS[number % len(ASKINGS)], SMALL_TALK[number % (len(SMALL_TALK) - 1)]
-        assert quoted(space, asked)[:1] == [FACT], f"asking {number}: {asked}"
-        space.add_turns(
-            {"role": role, "content": text, "conversation": f"asked {number}"}
-            for role, text in (("user", talk), ("assistant", "All right."), ("user", asked), ("assistant", "Peanuts!"))
-        )
+@pytest.mark.parametrize("reader", ["small", "none"])
+@pytest.mark.parametrize("conversations", [1, 200])
+def test_askings_do_not_take_the_place_of_the_fact(reader: str, conversations: int) -> None:
+    """Each of them stored two hundred times beside it, asked one after the other and fifty at once."""
+    with remanence.open(None, worker=False, reader=reader) as space:
+        space.add_turns({"role": "user", "content": text, "conversation": "told"} for text in TOLD_FIRST)
+        for asked in ASKINGS:
+            space.add_turns(
+                {"role": "user", "content": asked, "conversation": f"asked {number % conversations}"}
+                for number in range(200)
+            )
+        alone = [quoted(space, asked) for asked in ASKINGS]
+        with ThreadPoolExecutor(50) as pool:
+            assert list(pool.map(partial(quoted, space), (ASKINGS * 3)[:50])) == (alone * 3)[:50]
+        assert [(asked, texts) for asked, texts in zip(ASKINGS, alone, strict=True) if FACT not in texts] == []
+        assert {text for texts in alone for text in texts} <= {*TOLD_FIRST}
+
+
+def test_the_only_memory_is_quoted_for_whatever_words() -> None:
+    """With no other to compare it with, what the message says decides."""
+    with remanence.open(None, worker=False) as space:
+        space.add_turns([{"role": "user", "content": FACT}])
+        assert {asked: quoted(space, asked) for asked in ASKINGS} == {asked: [FACT] for asked in ASKINGS}
+        assert [message for message in (*SMALL_TALK, *NO_NEED) if quoted(space, message)] == []
 
 
 @pytest.mark.parametrize("message", [*SMALL_TALK, *NO_NEED])
@@ -109,13 +129,11 @@ def test_a_question_is_understood_with_the_turns_before_it(space: Space) -> None
     ],
 )
 def test_he_and_she_are_whom_the_turns_before_name(space: Space, before: str, asked: str, told: str) -> None:
-    """Not the user, whose own allergy the reader takes for an answer."""
+    """What was told of them comes first, not the user's own allergy."""
     people = ("My brother Tom hates olives.", "My wife Clara is a vegetarian.", "My boss Henrik drinks no alcohol.")
     space.add_turns({"role": "user", "content": text, "conversation": text} for text in people)
     turns = [{"role": "user", "content": before}, {"role": "assistant", "content": "Sure, what do you have in mind?"}]
-    found = quoted(space, asked, turns=turns)
-    assert found[0] == told
-    assert FACT not in found or " I " in asked
+    assert quoted(space, asked, turns=turns)[0] == told
 
 
 def test_what_the_prompt_has_is_not_quoted_again(space: Space) -> None:
@@ -191,11 +209,15 @@ def test_what_the_assistant_only_repeats_is_left_out(space: Space) -> None:
 
 
 def test_the_budget_is_kept(space: Space) -> None:
-    """And in a small window the memories take a quarter."""
-    space.add("I'm also allergic to pollen, " + "very much so, " * 200)
-    found = space.for_prompt("What am I allergic to?", max_tokens=150)
-    assert 0 < len(found.text) <= 4 * 150
-    assert [hit.memory.text for hit in found.hits] == [FACT]
+    """By what ranks highest, and a long text takes no more than its sentences on the matter. In a small window the
+    memories take a quarter."""
+    space.add("I'm also allergic to pollen. " + "It was a long spring. " * 200)
+    space.add_many(f"I own book number {number}." for number in range(60))
+    found = space.for_prompt("What am I allergic to?", max_tokens=300)
+    assert 4 * 250 < len(found.text) <= 4 * 300
+    assert "I'm also allergic to pollen." in found.text
+    assert FACT in [hit.memory.text for hit in found.hits[:2]]
+    assert {each.reason for each in found.left_out} == {"it does not fit into the token budget"}
     assert prompt_budget(2_000, 1_536) == 384
     assert prompt_budget(100, 1_536) == 100
     assert prompt_budget(100, -5) == 0
@@ -203,11 +225,11 @@ def test_the_budget_is_kept(space: Space) -> None:
 
 def test_a_budget_too_small_for_any_memory_is_logged(space: Space, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing is quoted; it would look as if nothing were remembered."""
-    assert quoted(space, "What am I allergic to?", max_tokens=100) == [FACT]
+    assert quoted(space, "What am I allergic to?", max_tokens=100)[0] == FACT
     assert caplog.records == []
     found = space.for_prompt("What am I allergic to?", max_tokens=20)
     assert (found.text, found.hits) == ("", ())
-    assert found.skip_reason == "1 memory found, but none fits into max_tokens=20"
+    assert found.skip_reason == "3 memories found, but none fits into max_tokens=20"
     assert [record.getMessage() for record in caplog.records] == [
         f"nothing is quoted in the prompt: {found.skip_reason}"
     ]
@@ -246,13 +268,11 @@ def test_thanks_are_not_quoted_for_the_turn_before_them(space: Space) -> None:
 
 def test_a_question_beside_a_statement_is_no_answer(space: Space) -> None:
     """The reader is given what a turn states, and the signals count no more than that."""
-    asking = "I keep kosher, so what am I allowed to eat?"
-    space.add_turns({"role": "user", "content": text, "conversation": text} for text in (asking, *ASKINGS[-5:]))
+    space.add_turns({"role": "user", "content": text, "conversation": text} for text in ASKINGS[-5:])
     found = space.recall("What am I allergic to?", informative_only=True)
     assert found[0].memory.text == FACT
     for hit in found:
         assert sum(evidence.share for evidence in hit.evidence) == pytest.approx(hit.score)
-    assert space.recall("Do I keep kosher?", informative_only=True)[0].memory.text == asking
 
 
 def test_what_only_tells_comes_before_a_turn_that_also_asks(space: Space) -> None:
@@ -264,7 +284,9 @@ def test_what_only_tells_comes_before_a_turn_that_also_asks(space: Space) -> Non
         "I live in Graz now, where can I ski?",
     ):
         space.add_turns([{"role": "user", "content": text, "conversation": text}])
-    assert quoted(space, "Is there something that scares Bo?")[0] == dog
+    found = quoted(space, "Is there something that scares Bo?")
+    assert dog in found
+    assert not any("raining" in text for text in found)
     assert quoted(space, "Where do I live?")[0] == "I live in Graz now, where can I ski?"
 
 
@@ -282,10 +304,9 @@ def test_what_only_tells_comes_before_a_turn_that_lacks_it(space: Space, lacks: 
 
 @pytest.mark.parametrize("asked", ["My sitter wants to know when Bo is scared.", "The vet asks what Bo is afraid of."])
 def test_a_question_of_somebody_else_is_answered(space: Space, asked: str) -> None:
-    """The reader is given only what is asked."""
     dog = "My dog Bo is terrified of thunder."
     space.add_turns([{"role": "user", "content": dog, "conversation": "dog"}])
-    assert quoted(space, asked)[:1] == [dog]
+    assert dog in quoted(space, asked)
 
 
 @pytest.mark.parametrize(
@@ -362,19 +383,19 @@ def life(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
 
 
 def test_who_asks_for_everything_gets_the_profile(life: Space) -> None:
-    """Within the budget, and not more than that; another matter gets what is about it."""
+    """Within the budget, and not more than that; for another matter, what is about it comes first."""
     told = {text for _, text in LIFE}
     for message in ("What do you know about me?", "so tell me, who am I to you", "Sum me up in two sentences!"):
-        assert {hit.memory.text for hit in life.for_prompt(message, limit=1).hits} <= told
-        assert len(life.for_prompt(message, limit=1).hits) >= 4
-        assert len(life.for_prompt(message, max_tokens=120).hits) < 4
-    assert len(life.for_prompt("What do you know about my van?").hits) <= 2
+        assert {hit.memory.text for hit in life.for_prompt(message).hits} <= told
+        assert len(life.for_prompt(message).hits) >= 4
+        assert len(life.for_prompt(message, max_tokens=90).hits) < 4
+    assert quoted(life, "What do you know about my van?")[0] == LIFE[1][1]
 
 
 @cases("for_prompt")
 def test_who_asks_for_a_time_gets_all_of_it(life: Space, message: str, days: list[str]) -> None:
     """In its order: what was told then, and what is about it."""
-    found = life.for_prompt(message, limit=1)
+    found = life.for_prompt(message)
     assert [hit.memory.text for hit in found.hits] == [text for day, text in LIFE if day in days]
     assert found.text.count("Today is Wednesday, 2026-11-18.") == 1
 
@@ -383,37 +404,25 @@ def test_a_dinner_for_two_brings_what_one_of_them_must_not_eat(life: Space) -> N
     assert life.for_prompt("Valentine's dinner for Tomas and me?").hits[0].memory.text == LIFE[0][1]
 
 
-def test_a_turn_that_stands_before_another_is_not_quoted_by_itself() -> None:
-    """It is in the line of the other already."""
-    asked = Hit(Memory("m1", "default", "Any allergies for the school kitchen?"), 0.9)
-    told = Hit(Memory("m2", "default", "Peanuts and celery."), 0.8, context=f"assistant: {asked.memory.text}")
-    assert distinct_hits([asked, told], "Which allergies did I name?") == [told]
-    assert distinct_hits([asked], "Which allergies did I name?") == [asked]
-
-
-def test_what_the_reader_misses_is_quoted_if_it_is_on_the_matter(life: Space) -> None:
-    """That the accountant is who Mr Peeters is. It is one line, and none where nothing on the matter was told."""
+def test_what_answers_in_other_words_is_quoted(life: Space) -> None:
+    """That the accountant is who Mr Peeters is; and general knowledge brings nothing."""
     life.add_turns(
         [{"role": "user", "content": "The accountant, Mr Peeters, wants all receipts.", "conversation": "x"}]
     )
-    assert [hit.memory.text for hit in life.for_prompt("Who is Mr Peeters?").hits] == [
-        "The accountant, Mr Peeters, wants all receipts."
-    ]
+    assert quoted(life, "Who is Mr Peeters?")[0] == "The accountant, Mr Peeters, wants all receipts."
     assert life.for_prompt("What is the boiling point of lead?").hits == ()
 
 
 def test_what_memory_knows_is_quoted_for_a_question_that_sounds_impersonal(space: Space) -> None:
-    """The memory that has its words and answers it says that it is about the user. Small talk brings nothing."""
+    """That one memory is much nearer to it than the others says that it is about the user's life. General knowledge
+    brings nothing."""
     space.add_turns(
-        [
-            {"role": "user", "content": "the headmistress said no to the six months, only three", "conversation": "a"},
-            {"role": "user", "content": "my neighbour boils eggs for his hens", "conversation": "b"},
-        ]
+        [{"role": "user", "content": "the headmistress said no to the six months, only three", "conversation": "a"}]
     )
-    assert quoted(space, "why did the six months not work out") == [
-        "the headmistress said no to the six months, only three"
-    ]
-    assert quoted(space, "how long do you boil an egg") == []
+    asked = "why did the headmistress refuse the six months?"
+    assert need_of_memory(asked) < 0.1
+    assert quoted(space, asked)[0] == "the headmistress said no to the six months, only three"
+    assert quoted(space, "how tall is the Eiffel Tower") == []
 
 
 def test_a_coming_december_is_not_the_last_one() -> None:

@@ -418,19 +418,42 @@ def test_words_around_an_answer_do_no_harm(around: Callable[[str], str]) -> None
     assert len(script.prompts) == 1
 
 
-def test_half_an_answer_is_asked_for_once_more() -> None:
-    """Nothing of it is kept; a job asks again later."""
+def test_of_a_cut_answer_the_rest_is_asked_for() -> None:
+    """Its whole facts are shown to the model, and kept; if it stays cut, a job asks again later."""
     whole = facts_reply(LEFT, WORKS, ALICE)
-    half = whole[: whole.index("Alice lives") + 5]
+    cut = whole[: whole.index("Alice lives") + 5]
 
-    assert len(facts_of(ScriptedModel(half, whole)).facts) == 3
-    found = facts_of(ScriptedModel(half))
-    assert (found.facts, found.answered) == ((), False)
-    assert "wrote nothing that could be read as facts" in str(found.problem)
+    script = ScriptedModel(cut, facts_reply(ALICE))
+    found = facts_of(script)
+    assert ({fact.text for fact in found.facts}, found.problem) == ({LEFT["text"], WORKS["text"], ALICE["text"]}, None)
+    first, second = script.prompts
+    assert second.startswith(first + llm_extractor.REST_PROMPT)
+    assert str(LEFT["text"]) in second.removeprefix(first)
+
+    found = facts_of(ScriptedModel(cut))
+    assert {fact.text for fact in found.facts} == {LEFT["text"], WORKS["text"]}
+    assert (found.answered, found.unread) == (False, tuple(range(len(CHAT))))
+    assert "gave a part of its facts" in str(found.problem)
+
+
+class Unauthorized(Exception):
+    """As clients of models raise it for a key that is not valid."""
+
+    status_code = 401
+
+
+def test_a_model_that_refuses_the_key_is_asked_once() -> None:
+    """Also if the framework wraps the error in one of its own."""
+    wrapped = RuntimeError("the call failed")
+    wrapped.__cause__ = Unauthorized("Incorrect API key")
+    for error in (Unauthorized("Incorrect API key"), wrapped):
+        script = ScriptedModel(error)
+        found = facts_of(script)
+        assert (found.refused, found.answered, len(script.prompts)) == (True, False, 1)
 
 
 def test_after_a_tool_call_that_is_cut_the_model_is_asked_for_text() -> None:
-    """LangChain calls it invalid and keeps its text."""
+    """LangChain calls it invalid and keeps its text, which has no whole fact here."""
     from langchain_core.messages import AIMessage
 
     call = {"name": "Facts", "args": facts_reply(LEFT)[:-20], "id": "1", "error": None, "type": "invalid_tool_call"}
@@ -659,7 +682,31 @@ def test_changed_prompts_have_another_version() -> None:
     words = (*(each.template for each in templates), llm_extractor.RETRY_PROMPT)
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
-    assert (llm_extractor.PROMPT_VERSION, digest) == ("4", "2cf4bb66a391")
+    assert (llm_extractor.PROMPT_VERSION, digest) == ("5", "7db2264f0adb")
+
+
+def test_a_state_that_begins_later_has_no_end_and_replaces_on_its_day() -> None:
+    """The rent from February is the rent in March, too."""
+    now = {"text": "The user's rent is 695.", "quotation": "rent is 695"}
+    later = {"text": "The user's rent is 720 from February 2026.", "quotation": "720 from february"}
+    later |= {"kind": "semantic", "when": "2026-02", "replaces": [0]}
+    chats = ("2026-01-05", "the rent is 695", [now]), ("2026-01-10", "its 720 from february", [later])
+    with remembered(*chats) as space:
+        [details] = [each for each in space.graph.memories("all") if each.memory.text == later["text"]]
+        [link] = [link for link in details.links_out if link.kind == "supersedes"]
+        assert (str(link.valid), str(details.memory.valid)) == ("since 2026-02-01", "since 2026-02-01")
+        assert [memory.text for memory in space.memories("superseded") if memory.turn is None] == [now["text"]]
+
+
+def test_a_fact_is_found_by_words_that_it_lacks() -> None:
+    """The model gives them as tags."""
+    rows = [
+        {"text": "The user has a whippet called Mia.", "quotation": "a whippet called Mia", "tags": ["dog", "pet"]},
+        {"text": "The user has a piano.", "quotation": "a piano"},
+    ]
+    with remembered(("2026-01-05", "I have a piano and a whippet called Mia.", rows)) as space:
+        [hit] = [hit for hit in space.recall("dog", signals="words") if hit.memory.turn is None]
+        assert hit.memory.text == rows[0]["text"]
 
 
 # Profiles

@@ -49,7 +49,7 @@ def test_names_are_spelled_as_they_were_said() -> None:
 
 @cases("llm_answers")
 def test_a_fact_needs_a_quotation_that_stands_in_a_turn(quotation: object, found: str | None) -> None:
-    """Letter by letter but for case, accents and marks; "..." leaves words of the same turn out."""
+    """But for case, accents, marks and a word of three, for which the turn's own stand; "..." leaves words out."""
     said = ("Zoë moved, she lives far away, to São  Paulo now!", "She likes tea.")
     fact = one_fact({"text": "Zoë lives in São Paulo.", "quotation": quotation}, *said)
 

@@ -92,7 +92,7 @@ def test_retrievers_take_every_filter(space: Space) -> None:
 def test_the_tool_of_mcp_has_what_is_declared_for_tools() -> None:
     """The others spare the context of the model."""
     assert set(parameters(default_tools.recall)) == {
-        *("query", "limit", "as_of", "also", "max_tokens"),
+        *("query", "as_of", "also", "max_tokens"),
         *("tags", "during", "reader", "deadline"),
     }
 

@@ -10,6 +10,7 @@ import pytest
 import remanence
 from case_tables import cases
 from remanence import Hit, Recall, Space
+from remanence.index.engine.inputs import MAX_QUESTION_LENGTH
 from remanence.models.readers import SmallReader
 from remanence.testing import FakeClock
 
@@ -250,12 +251,12 @@ def test_how_long_counts_from_when_it_was_said(clock: FakeClock) -> None:
 
 @pytest.mark.parametrize("text", ["before ", "did ", "did before ", "how did ", "used to ", "has Bob ever "])
 @pytest.mark.slow
-def test_a_question_of_any_length_is_read(text: str, clock: FakeClock) -> None:
+def test_the_longest_question_is_read(text: str, clock: FakeClock) -> None:
     """A pattern that goes back over it again and again would take minutes."""
     with remanence.open(None, clock=clock) as space:
         adding(space, "Alice lives in Porto.", "2025-01-10")
 
-        assert len(space.recall(text * 10_000)) <= 1
+        assert len(space.recall((text * 10_000)[:MAX_QUESTION_LENGTH])) <= 1
 
 
 def test_a_year_with_a_move_has_two_answers(clock: FakeClock) -> None:

@@ -45,7 +45,7 @@ def moved_to(when: str, text: str, said: str) -> dict[str, Any]:
                     "replaces": [0],
                 },
             ),
-            "Is the table finished?",
+            "Is the table that I build with Ola finished?",
             "since 2026-03-28",
         ),
         (

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
+from framed import quoted_texts
 from remanence import InvalidInput, LLMExtractor, NotFound, Space
 from remanence.models.readers import READER_VARIABLE
 from remanence.space.playground import ask_again, exchange
@@ -25,14 +26,16 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
 
 
 def test_what_is_quoted_and_what_is_not_has_a_reason(space: Space) -> None:
-    """The allergy is in the block; of the others it says why they are not."""
+    """What is nearest comes first; of what is not in the block it says why."""
+    space.add_turns([{"role": "assistant", "content": "So you are allergic to peanuts."}])
     found = exchange(space, "What am I allergic to?", store=False)
 
     quoted = [each.hit.memory.text for each in found.considered if each.quoted]
-    assert quoted == [TOLD[0]]
-    assert TOLD[0] in found.prompt.text
-    assert "answers the question" in found.considered[0].reason
-    assert {each.reason for each in found.considered[1:]} == {"it would probably not help to answer"}
+    assert quoted[0] == TOLD[0]
+    assert {*quoted} == {*TOLD} == {*quoted_texts(found.prompt.text)}
+    assert "words #1" in found.considered[0].reason
+    left = {each.hit.memory.text: each.reason for each in found.considered if not each.quoted}
+    assert left == {"So you are allergic to peanuts.": "another line says the same"}
 
 
 def test_the_reason_of_an_empty_block_is_said(space: Space) -> None:
@@ -108,7 +111,7 @@ def test_a_blank_message_is_refused(space: Space) -> None:
 
 def test_a_recorded_question_is_asked_again_in_its_own_way(space: Space) -> None:
     """A prompt as a prompt, a recall with its options; of what was learned since, both have what fits now."""
-    space.for_prompt("What should I avoid?", turns=[{"role": "user", "content": "Peanuts?"}], limit=1, record=True)
+    space.for_prompt("What should I avoid?", turns=[{"role": "user", "content": "Peanuts?"}], record=True)
     space.audit.record(space.recall("Where do I live?", limit=1, kinds="episode"))
     asked, prompt = space.audit.recorded()
     assert (asked.receipt.prompt, prompt.receipt.prompt) == (False, True)

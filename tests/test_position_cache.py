@@ -9,7 +9,7 @@ import pytest
 import remanence
 from remanence.graph import entity_map
 from remanence.graph.entity_map import MapEdge
-from remanence.index.index import PositionCache
+from remanence.index.position_cache import PositionCache
 from remanence.service.endpoints import entity_operations
 from remanence.testing import FakeClock, HashingEmbedder
 

@@ -552,7 +552,7 @@ def test_a_turn_that_was_put_right_follows_nothing_that_was_said_later(space: Sp
     space.add_turns([{"content": "I do.", "time": "2026-05-01T12:01"}])
 
     found = space.recall("ramen", signals=["words"])
-    assert texts(found) == ["Who brings the ramen?", "I do."]
+    assert texts(found) == ["I do.", "Who brings the ramen?"]
 
 
 def test_i_is_whoever_speaks(space: Space) -> None:

@@ -69,10 +69,10 @@ def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
 
 @cases("referents")
 def test_the_person_is_meant_although_i_is_in_the_question(space: Space, question: str, right: str) -> None:
-    """In recall and in prompts."""
+    """In recall it comes first, and a prompt quotes it."""
     turns = [{"role": "user", "content": "Tom is visiting."}, {"role": "assistant", "content": "How nice!"}]
     assert space.recall(question, context=turns)[0].memory.text == right
-    assert space.for_prompt(question, turns=turns).hits[0].memory.text == right
+    assert right in [hit.memory.text for hit in space.for_prompt(question, turns=turns).hits]
 
 
 def test_a_statement_that_sounds_like_an_asking_is_still_of_the_person(space: Space) -> None:

@@ -335,7 +335,8 @@ def test_an_extractor_that_raises_costs_no_words(clock: FakeClock, model: str | 
     """The source is kept without facts, and is read when it is told again."""
     extractor = Scripted([RuntimeError("quota"), [PORTO]], model=model, prompt=None)
     with opened(extractor, clock) as space:
-        assert space.remember("Alice? She has a flat in Porto.") == []
+        found = space.remember("Alice? She has a flat in Porto.")
+        assert (found, found.status, found.problem) == ([], "given up", "RuntimeError: quota")
         assert space.recall("Who has a flat in Porto?")[0].memory.text == "Alice? She has a flat in Porto."
         assert [memory.text for memory in space.remember("Alice? She has a flat in Porto.")] == [PORTO.text]
 
@@ -539,6 +540,35 @@ def test_of_many_facts_the_nearest_are_shown(clock: FakeClock) -> None:
     assert old.text not in shown
 
 
+def test_while_facts_are_few_all_are_shown(clock: FakeClock) -> None:
+    """However little they have in common with what is said."""
+    extractor = Scripted([[]])
+    with opened(extractor, clock) as space:
+        space.add_many([f"Boat {number} is in the harbour." for number in range(MAX_KNOWN)])
+        space.remember("It rains.")
+        space.add("The bridge is open.")
+        space.remember("Boat 7 has sunk, it rains.")
+
+    few, many = extractor.known
+    assert len(few) == MAX_KNOWN
+    assert "Boat 7 is in the harbour." in many
+    assert len(many) < MAX_KNOWN
+
+
+def test_of_many_facts_what_is_past_is_not_shown_and_plans_are(clock: FakeClock) -> None:
+    extractor = Scripted([[]])
+    with opened(extractor, clock) as space:
+        space.add_many([f"Boat {number} is in the harbour." for number in range(MAX_KNOWN)])
+        space.add("Boat 7 sailed on 2 March 2020.", kind="episode", valid_from="2020-03-02", valid_until="2020-03-03")
+        space.add("The dentist is on Friday.", tags=["plan"])
+        space.remember("Boat 7 has sunk.")
+
+    [known] = extractor.known
+    assert "Boat 7 is in the harbour." in known
+    assert "The dentist is on Friday." in known
+    assert "Boat 7 sailed on 2 March 2020." not in known
+
+
 def test_a_plan_replaces_what_holds_only_when_it_comes_true() -> None:
     """Until then both are current, as the plan names its time."""
     clock = FakeClock("2026-01-05")
@@ -556,6 +586,32 @@ def test_a_plan_replaces_what_holds_only_when_it_comes_true() -> None:
         assert superseded(space) == []
         clock.advance(days=160)
         assert superseded(space) == [rome.text]
+
+
+def test_a_plan_whose_day_has_passed_is_replaced_at_once() -> None:
+    """It did not happen: what it would have replaced holds until the new day."""
+    clock = FakeClock("2026-01-05")
+
+    def move(month: int) -> Fact:
+        window = Window(datetime(2026, month, 1, tzinfo=UTC), datetime(2026, month, 2, tzinfo=UTC))
+        text = f"The user moves to Oslo on 2026-0{month}-01."
+        return Fact(text, kind="episode", tags=("plan",), valid=window, source_turns=(0,))
+
+    rome = Fact("The user lives in Rome.", source_turns=(0,))
+    put_off = replace(move(4), effects=(FactEffect(0, "replaces"),))
+    with opened(Scripted([[rome], [with_effect(move(2), "replaces")], [put_off]]), clock) as space:
+        for said in ("Rome, as ever.", "Rome is over: Oslo on the first of February!"):
+            space.remember(said, now=clock.now())
+        clock.advance(days=30)
+        assert superseded(space) == [rome.text]
+        extractor = space._engine.extractor
+        known = [memory.text for memory in space.memories() if memory.text == move(2).text]
+        assert known, "the plan is shown"
+        space.remember("The movers were ill, so it is Oslo on the first of April.", now=clock.now())
+        assert extractor.known[-1][0] == move(2).text  # type: ignore[attr-defined]
+        assert superseded(space) == [move(2).text]
+        clock.advance(days=90)
+        assert set(superseded(space)) == {move(2).text, rome.text}
 
 
 # Reading again
@@ -732,10 +788,58 @@ def test_after_the_last_try_the_words_are_kept(clock: FakeClock) -> None:
         for _ in range(5):
             assert space.jobs.run_due() == 1
             clock.advance(days=1)
-        assert (job.status, job.problem, job.result()) == ("done", "the model is down", [])
+        assert (job.status, job.problem) == ("given up", "the model is down")
+        with pytest.raises(JobFailed, match="the model is down"):
+            job.result(timeout=1)
         assert [memory.text for memory in space.memories()] == [turn["content"] for turn in CHAT]
         extractor.problem, extractor.told = None, [[PORTO]]
         assert [memory.text for memory in space.admin.reextract()] == [PORTO.text]
+
+
+@pytest.mark.parametrize("wait", [True, False, "quiet"])
+def test_what_was_not_read_is_read_with_the_next_call_of_its_chat(
+    clock: FakeClock, wait: bool | Literal["quiet"]
+) -> None:
+    """In every mode; the turns of other chats are not."""
+    extractor = Scripted([PermissionDenied()])
+    with opened(extractor, clock, worker=False) as space:
+        for chat in ("monday", "tuesday"):
+            space.remember([turn | {"conversation": chat} for turn in CHAT], wait=wait)
+            clock.advance(minutes=10)
+            space.jobs.run_due()
+        assert [job.status for job in space.jobs.list()] == ["given up"] * 2
+        extractor.told = [[PORTO]]
+        space.remember([{"role": "user", "content": "Now to lunch.", "conversation": "monday"}], wait=wait)
+        clock.advance(minutes=10)
+        space.jobs.run_due()
+        assert [turn.text for turn in extractor.asked[-1]] == [*(turn["content"] for turn in CHAT), "Now to lunch."]
+        extractor.told = [[]]
+        space.remember([{"role": "user", "content": "Soup, please.", "conversation": "monday"}], wait=wait)
+        clock.advance(minutes=10)
+        space.jobs.run_due()
+        assert [turn.text for turn in extractor.asked[-1]] == ["Soup, please."]
+
+
+class PermissionDenied(Exception):
+    """As clients of models raise it for a key that is not valid."""
+
+    status_code = 403
+
+
+def test_a_refused_key_is_given_up_at_once_and_seen(clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
+    """In the result, among the jobs and in the log: it never looks as if nothing was worth keeping."""
+    extractor = Scripted([PermissionDenied("Incorrect API key")])
+    with opened(extractor, clock, worker=False) as space:
+        found = space.remember(CHAT)
+        assert (list(found), found.status) == ([], "given up")
+        assert "Incorrect API key" in str(found.problem)
+        assert "Incorrect API key" in repr(found)
+        job = space.remember(CHAT, wait=False)
+        space.jobs.run_due()
+        assert [job.status for job in space.jobs.list()] == ["given up"] * 2
+        assert "Incorrect API key" in str(job.problem)
+        assert caplog.text.count("were given up: PermissionDenied: Incorrect API key") == 2
+        assert len(extractor.asked) == 2
 
 
 def test_a_job_is_never_done_twice(reopen: Reopen, home: Path, clock: FakeClock) -> None:

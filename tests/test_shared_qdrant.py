@@ -68,6 +68,50 @@ def texts(space: remanence.Space, question: str) -> list[str]:
     return [hit.memory.text for hit in space.recall(question, signals=["vectors"])]
 
 
+# The stand-in answers as a real server does (QDRANT_BINARY)
+
+
+POINTS = {"points": [{"id": 7, "vector": [1.0, 0.0], "payload": {"n": 7}}]}
+VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
+
+
+def alias(collection: str, name: str) -> dict[str, Any]:
+    return {"actions": [{"create_alias": {"collection_name": collection, "alias_name": name}}]}
+
+
+ANSWERS: list[tuple[str, str, dict[str, Any] | None, int]] = [
+    ("GET", "/collections/a", None, 404),
+    ("PUT", "/collections/a/points?wait=true", POINTS, 404),
+    ("POST", "/collections/a/points/query", {"query": [1.0, 0.0], "limit": 1}, 404),
+    ("POST", "/collections/a/points/scroll", {"limit": 1}, 404),
+    ("POST", "/collections/a/points/count", {"exact": True}, 404),
+    ("POST", "/collections/a/points/delete?wait=true", {"points": [7]}, 404),
+    ("DELETE", "/collections/a", None, 200),
+    ("PUT", "/collections/a-1", VECTORS, 200),
+    ("PUT", "/collections/a-1", VECTORS, 409),
+    ("POST", "/collections/aliases", alias("b", "a"), 404),
+    ("POST", "/collections/aliases", alias("a-1", "a"), 200),
+    ("POST", "/collections/aliases", alias("a-1", "a"), 200),
+    ("POST", "/collections/aliases", alias("a-1", "a-1"), 409),
+    ("PUT", "/collections/a", VECTORS, 400),
+    ("GET", "/collections/a", None, 200),
+    ("PUT", "/collections/a/points?wait=true", POINTS, 200),
+    ("PUT", "/collections/a/points?wait=true", {"points": []}, 400),
+    ("PUT", "/collections/a/points?wait=true", {"points": [{"id": 1, "vector": [1.0]}]}, 400),
+    ("PUT", "/collections/a/points?wait=true", {"points": [{"id": "no UUID", "vector": [1.0, 0.0]}]}, 400),
+    ("POST", "/collections/a/points/query", {"query": [1.0], "limit": 1}, 400),
+    ("POST", "/collections/a/points/query", {"query": [1.0, 0.0], "limit": 0}, 422),
+    ("POST", "/collections/a/points/scroll", {"limit": 0}, 422),
+    ("DELETE", "/collections/a-1", None, 200),
+    ("GET", "/collections/a", None, 404),
+]
+
+
+def test_answers_are_those_of_a_real_server(server: RunningServer) -> None:
+    """The statuses that Remanence tells apart, of a server without collections."""
+    assert [server.status(*request) for *request, _ in ANSWERS] == [status for *_, status in ANSWERS]
+
+
 # Several openers
 
 
@@ -326,6 +370,21 @@ def test_a_lost_part_is_noticed_by_counting(home: Path, server: RunningServer, m
         assert space.recall("harbour").missing == {}
         assert eventually(lambda: points(server) == 300)
         assert space.admin.check() == {}
+
+
+def test_an_older_copy_with_as_many_points_is_noticed(
+    home: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has one that was erased since in place of one that was added since; searches find enough without that one."""
+    monkeypatch.setattr("remanence.index.vectors.shared_store_sync.AUDIT_SECONDS", 0.2)
+    with opened(home, server) as space:
+        space.add_many([{"text": f"Note {n} about the harbour."} for n in range(300)])
+        store = dict(space._engine.indexes.items())[space.name].vectors._store
+        store.delete([299 << 12])
+        store.write([300 << 12], HashingEmbedder().embed(["A secret."]), [1], [b"\0" * 16])  # type: ignore[attr-defined]
+        assert space.recall("harbour").missing == {}
+        assert eventually(lambda: space.admin.check() == {})
+        assert points(server) == 300
 
 
 def test_many_missing_points_are_written_in_the_background(

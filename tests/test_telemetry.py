@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 import remanence
 from new_interpreter import run_program
 from remanence import InvalidInput, Space, telemetry
+from remanence.testing import ScriptedModel
 from remanence_server import create_app
 from trace_spans import recorded_spans, span_exporter
 
@@ -162,6 +163,21 @@ def test_durations_are_measured_by_operation() -> None:
         (("error.type", "InvalidInput"), ("gen_ai.operation.name", "search_memory")): 1,
     }
     assert metrics["gen_ai.client.operation.duration"].unit == "s"
+
+
+def test_chats_that_a_model_failed_to_read_are_counted() -> None:
+    """Also if `remember` waits, and returns without an error."""
+    reader = InMemoryMetricReader()
+    telemetry.instrument(meter_provider=MeterProvider([reader]))
+    model = remanence.LLMExtractor(ScriptedModel(ConnectionError("503")))
+    with remanence.open(None, extractor=model) as space:
+        space.remember("I live in Porto.")
+    telemetry.uninstrument()
+
+    data = reader.get_metrics_data()
+    assert data is not None
+    metrics = {m.name: m for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics}
+    assert [point.value for point in metrics["remanence.facts.given_up"].data.data_points] == [1]  # type: ignore[union-attr]
 
 
 def test_a_request_belongs_to_the_trace_that_its_caller_names(spans: InMemorySpanExporter) -> None:

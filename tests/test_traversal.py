@@ -17,7 +17,7 @@ from remanence.events import Related
 from remanence.graph import traversal
 from remanence.graph.graph_at_time import GraphAtTime, GraphNode
 from remanence.graph.traversal import FAN_OUT, Subgraph, intersection, join
-from remanence.index.arrays import Adjacency
+from remanence.index.arrays.adjacency import Adjacency
 from remanence.index.memory_cache import RowErased, retry_if_erased
 from remanence.testing import FakeClock
 

@@ -40,17 +40,17 @@ def texts(found: Recall) -> list[str]:
 
 class TestWordsOfTheTurnBefore:
     def test_an_answer_has_a_share_in_them(self, space: Space, chat: Chat) -> None:
-        """It need not repeat what was asked; but it comes after what does."""
+        """It need not repeat what was asked, and comes before a turn that only asks."""
         chat(("Ann", "Did anybody find a ramen place?"), ("Bob", "By the harbour."), ("Ann", "Lovely."))
 
         found = space.recall("ramen", signals=["words"])
 
-        assert texts(found) == ["Did anybody find a ramen place?", "By the harbour."]
-        assert "follows a turn that holds 'ramen'" in found[1].reason
+        assert texts(found) == ["By the harbour.", "Did anybody find a ramen place?"]
+        assert "follows a turn that holds 'ramen'" in found[0].reason
 
     def test_an_answer_that_repeats_them_gets_them_once(self, space: Space, chat: Chat) -> None:
         """Its own words count in full, and the lent ones not on top."""
-        chat(("Ann", "Ramen?"), ("Bob", "Ramen!"))
+        chat(("Ann", "I love ramen."), ("Bob", "I love ramen!"))
 
         first, second = space.recall("ramen", signals=["words"])
 

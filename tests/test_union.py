@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import remanence
+from framed import recalled
 from remanence import InvalidInput, Space
 from remanence.errors import AccessDenied, LedgerUnavailable
 from remanence.ports import ListReading
@@ -204,8 +205,7 @@ def test_options_apply_to_all_spaces(ana: Space, team: Space, clock: FakeClock) 
 def test_a_prompt_of_several_spaces_names_them(ana: Space, team: Space) -> None:
     """Each line has its space; the profile is that of the first one."""
     block = remanence.union(ana, team).for_prompt("What is our staging server called, do you remember?", min_score=0.1)
-    lines = [json.loads(line) for line in block.text.splitlines() if line.startswith("{")]
-    assert [line["space"] for line in lines if line["text"] == HERON] == [team.name]
+    assert {said["text"]: said["notes"] for said in recalled(block.text)}[HERON] == f"in {team.name}"
 
     ana.add_turns([{"role": "user", "content": "I live in Porto, near the river."}])
     team.add_turns([{"role": "user", "content": "I live in Faro, near the sea."}])

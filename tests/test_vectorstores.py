@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, QdrantClient
 
+from qdrant_server import real_server
 from remanence.errors import Closed, InvalidInput, MissingExtra, ProjectionError, ProjectionStale
 from remanence.index.vectors.stores import LocalStores, SharedStores, folder_name
 from remanence.index.vectors.stores.edge import EdgeStore, StoreBusy
@@ -69,7 +70,7 @@ class TestFolderStore(VectorStoreContract):
 
 
 class TestServerStore(SharedVectorStoreContract):
-    """Against the server that REMANENCE_TEST_QDRANT names, or qdrant-client's in-process mode."""
+    """Against the server that QDRANT_BINARY names, or qdrant-client's in-process mode."""
 
     @pytest.fixture(autouse=True)
     def _server(self, qdrant: tuple[QdrantServer, str]) -> None:
@@ -82,10 +83,17 @@ class TestServerStore(SharedVectorStoreContract):
         return self.make(8)
 
 
+@pytest.fixture(scope="module")
+def server_url() -> Iterator[str | None]:
+    """The URL of a real server, if QDRANT_BINARY names its program."""
+    with real_server() as url:
+        yield url
+
+
 @pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantServer, str]]:
+def qdrant(server_url: str | None) -> Iterator[tuple[QdrantServer, str]]:
     """A server, and the name of a collection that is dropped afterwards."""
-    server = QdrantServer(Qdrant(os.environ.get("REMANENCE_TEST_QDRANT") or QdrantClient(":memory:")))
+    server = QdrantServer(Qdrant(server_url or QdrantClient(":memory:")))
     name = f"test-{uuid.uuid4().hex}"
     yield server, name
     for found in server.call(lambda client: client.get_collections()).collections:
@@ -343,6 +351,16 @@ def test_points_say_where_they_come_from(collection: Collection) -> None:
     assert sorted(store.ids()) == [0, 2, 3]
 
 
+def test_many_points_are_deleted_in_several_requests(collection: Collection) -> None:
+    """A server takes 32 MB at once, less than the ids of a million points."""
+    store, requests, call = ServerStore(collection, "ledger", "alice"), [], collection.call
+    store.upsert([1, 2, 25_000], unit_vectors(3, 8))
+    collection.call = lambda action: requests.append(action) or call(action)  # type: ignore[method-assign,func-returns-value]
+    store.delete(range(1, 25_001))
+    assert len(requests) == 3
+    assert store.ids() == []
+
+
 def test_a_collection_of_another_dimension_is_refused(qdrant: tuple[QdrantServer, str]) -> None:
     """Both sizes are named, and the way out."""
     ServerStore(Collection(*qdrant, 8), "ledger", "alice").upsert([1], axis_vector(0)[None])
@@ -451,7 +469,7 @@ def test_settings_of_a_collection_are_checked(settings: dict[str, Any], named: s
 def test_many_allowed_points_are_ranked_exactly(tmp_path: Path, collection: Collection, place: str) -> None:
     """Where a filter would be slow the answer is read off a full scan: the same answer, wherever the points lie."""
     # The server in this process compares each point with each number that is allowed, and knows no other way.
-    count = 9_000 if place == "edge" or "REMANENCE_TEST_QDRANT" in os.environ else 900
+    count = 9_000 if place == "edge" or not collection.server.in_process else 900
     allowed_count = count * 2 // 3
     vectors, query = unit_vectors(count, 8), unit_vectors(1, 8, seed=1)[0]
     store: VectorStore = EdgeStore(tmp_path / "a", 8) if place == "edge" else ServerStore(collection, "a", "b")

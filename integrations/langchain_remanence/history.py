@@ -52,22 +52,12 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
 
     Args:
         space: The space to read and write, or a view of it to read only.
-        session_id: The name of the session.
         ttl: Erase a session so long after its last message: seconds, or a timedelta. A message is recalled no longer
             than this after it was added. An expired session is empty at once, and its text is erased when the history
             is next used, or by `sweep_ttl`.
 
     Raises:
         InvalidInput: `session_id` is blank, or `ttl` is not above 0.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     chat = RemanenceChatMessageHistory(space, "monday")
-        ...     chat.add_user_message("I am allergic to hazelnuts.")
-        ...     chat.add_ai_message("Noted.")
-        ...     [message.type for message in chat.messages], space.recall("allergic")[0].memory.source
-        (['human', 'ai'], 'monday')
     """
 
     def __init__(self, space: View, session_id: str = "default", *, ttl: float | timedelta | None = None) -> None:

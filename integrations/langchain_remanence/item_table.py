@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from remanence import Change, Memory, View
 
 Address = tuple[tuple[str, ...], str]
-"""A namespace and a key in it."""
 _MAX_HITS = 10_000
 STAMP_KEY = "checkpoint"
-"""The field of a memory's meta that holds its stamp."""
 
 
 @dataclass(frozen=True, slots=True)

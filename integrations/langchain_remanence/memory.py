@@ -39,8 +39,6 @@ class RemanenceMemory(BaseMemory):
 
     Args:
         space: The space. Its memories of all sessions can be loaded.
-        session_id: The name of the session.
-        memory_key: The prompt variable to fill.
         input_key: The input that is the user's message, if a chain has several.
         output_key: The output that is the answer, if a chain has several.
         return_messages: Whether to load messages instead of one text.
@@ -59,15 +57,6 @@ class RemanenceMemory(BaseMemory):
         ai_prefix: The name of the model where messages are loaded as text.
         reinforce: Whether to count as used the quoted memories that the output took words from, so that they
             do not decay.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     memory = RemanenceMemory(space=space, session_id="monday")
-        ...     memory.save_context({"input": "I live in Porto."}, {"output": "Noted."})
-        ...     print(memory.load_memory_variables({})["history"])
-        Human: I live in Porto.
-        AI: Noted.
     """
 
     model_config = ConfigDict(extra="forbid")  # a misspelt setting would have no effect
@@ -163,8 +152,9 @@ class RemanenceMemory(BaseMemory):
         """Record the usage of the loaded memories that the answer contains. A chain returns them with its inputs."""
         text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
         with log_and_continue(log, "reinforce"):  # the chain has its answer and must not fail
-            hits = self._recall_for(question, self._history.stored_memories(self.window)).hits
-            reinforce(self.space, hits, context=[question, text], answer=answer)
+            found = self._recall_for(question, self._history.stored_memories(self.window))
+            if found.text in text:
+                reinforce(self.space, found.hits, context=[question, text], answer=answer)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         if not inputs or (self.input_key is not None and self.input_key not in inputs):

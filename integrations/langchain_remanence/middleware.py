@@ -66,8 +66,6 @@ log = logging.getLogger(__name__)
 Place = Literal["system", "message", "tool"]
 PLACES = ("system", "message", "tool")
 _RECALL_TOOL = "recall_memories"
-_MIN_REPEATED_LENGTH = 16
-"""Shorter replies ("yes", "you are welcome") may equal a memory without being a repetition of it."""
 
 
 class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -112,16 +110,6 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Raises:
         InvalidInput: An argument is not valid; or, in a run, the user is unknown.
-
-    Example:
-        >>> import remanence
-        >>> from langchain.agents import create_agent
-        >>> from langchain_core.language_models import FakeListChatModel
-        >>> with remanence.open(None) as space:
-        ...     agent = create_agent(FakeListChatModel(responses=["Noted."]), middleware=[RemanenceMiddleware(space)])
-        ...     _ = agent.invoke({"messages": [("user", "I am allergic to peanuts.")]})
-        ...     [memory.text for memory in space.memories()]
-        ['I am allergic to peanuts.', 'Noted.']
     """
 
     trace_policy = NO_PAYLOADS  # set another one, or None, to have messages and memories in traces
@@ -320,7 +308,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             # The question is the same, so these are the memories that the model was given. A reply that only
             # repeats one of them is not stored again.
             recalled = {normalize_text(hit.memory.text) for hit in self._recall_for(run, messages).hits}
-            repeated = {text for text in recalled if len(text) >= _MIN_REPEATED_LENGTH}
+            repeated = {text for text in recalled if len(text) >= 16}  # a shorter reply may equal a memory by chance
             self._store(run, [reply for reply in replies if normalize_text(_own_text(reply)) not in repeated])
 
 

@@ -36,7 +36,6 @@ def embedder(embeddings: Embeddings, *, name: str | None = None) -> NamedEmbedde
     """Make an embedding model the embedder of a space: `remanence.open("./memory", embedder=embedder(model))`.
 
     Args:
-        embeddings: The embedding model.
         name: The name of the model. A space stores it and refuses an embedder of another name. Give it if
             the object has no attribute `model` or `model_name`, as a cache around a model has not.
 

@@ -18,9 +18,6 @@ Outcome: TypeAlias = Literal["success", "failure"]
 OutcomeOf: TypeAlias = Callable[[Sequence[BaseMessage]], Outcome | None]
 """Says of the messages of a run whether the task was done; None if nothing is to be recorded."""
 
-_MAX_ERROR = 500
-"""Characters of an error that are kept: the first lines of a traceback say enough."""
-
 
 def task_of(turn: Sequence[BaseMessage]) -> str:
     """What the user asks for, by the last message of a turn."""
@@ -37,7 +34,6 @@ def record_run(
     """Record the tool calls of a run: what worked, and each call that failed with those before it.
 
     Args:
-        space: The space.
         task: What the user asked for.
         messages: The messages after that.
         tools: The versions of the tools.
@@ -49,7 +45,7 @@ def record_run(
     for call, result in _calls(messages):
         last_failed = result.status == "error"
         if last_failed:
-            failures.append(([*worked, call], message_text(result).strip()[:_MAX_ERROR]))
+            failures.append(([*worked, call], message_text(result).strip()[:500]))
         else:
             worked.append(call)
     if not worked and not failures:

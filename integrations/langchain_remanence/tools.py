@@ -105,13 +105,6 @@ def memory_tools(
 
     Raises:
         InvalidInput: An argument is not valid; or, in a run, the user is unknown.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     remember, recall, forget, update = memory_tools(space)
-        ...     remember.invoke({"text": "Alice lives in Porto."})[:14]
-        'Remembered as '
     """
     check_space_and_user(space, user_key)
     budget = check_max_tokens(max_tokens)

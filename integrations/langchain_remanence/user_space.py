@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from remanence.adapters import ErasureCertificate
 
 SpaceLike: TypeAlias = "Space | CheckpointView"
-"""A space, or a view that follows the checkpoints of the running thread."""
 SpaceOrFactory: TypeAlias = "SpaceLike | Callable[[Any], SpaceLike]"
 """One space for all runs, or a function from the runtime of a run to its space."""
 
@@ -54,7 +53,6 @@ def forget_user(space: Space, user_id: str | int | UUID) -> ErasureCertificate:
 
     Args:
         space: The space that the middleware, tools or retriever were made with.
-        user_id: The id of the user, as runs name it.
 
     Returns:
         What was erased.

@@ -36,7 +36,6 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
     same `session_id`.
 
     Args:
-        space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
         max_tokens: The token budget of the recalled memories; None for no limit. `Memory` shortens the block if it
@@ -52,19 +51,6 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
 
     Raises:
         InvalidInput: Neither a space nor a location was given.
-
-    Example:
-        >>> import asyncio
-        >>> import remanence
-        >>> from llama_index.core.memory import Memory
-        >>> async def ask(space, *texts):
-        ...     memory = Memory.from_defaults(session_id="s", memory_blocks=[RemanenceMemoryBlock(space)])
-        ...     await memory.aput_messages([ChatMessage(role="user", content=text) for text in texts])
-        ...     return (await memory.aget())[0].content
-        >>> with remanence.open(None) as space:
-        ...     _ = asyncio.run(ask(space, "I am allergic to hazelnuts.", "Hello?"))
-        ...     "hazelnuts" in asyncio.run(ask(space, "What am I allergic to?"))
-        True
     """
 
     name: str = "long_term_memory"
@@ -96,7 +82,6 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         """Remove the memories of a block that recall ranked lowest.
 
         Args:
-            content: The block.
             tokens_to_truncate: How many tokens to save.
 
         Returns:

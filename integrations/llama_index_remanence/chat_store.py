@@ -99,19 +99,10 @@ class RemanenceChatStore(_TranscriptStore, BaseChatStore):
     None, where `SimpleChatStore` raises an IndexError; and the messages that it returns are copies.
 
     Args:
-        space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
         ttl: Erase a session so many seconds after its last message. An expired session has no messages at once, and
             its text is erased when it is next used, or by `sweep_ttl`.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     store = RemanenceChatStore(space.child("chats"))
-        ...     store.add_message("monday", ChatMessage(role="user", content="Good morning."))
-        ...     store.get_messages("monday")[0].content
-        'Good morning.'
     """
 
     __init__ = SpaceAdapter.__init__  # for type checkers
@@ -172,7 +163,6 @@ class RemanenceAsyncChatStore(_TranscriptStore, AsyncDBChatStore):
     message, in place of the number of a row.
 
     Args:
-        space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
         ttl: Erase a session so many seconds after its last message. An expired session has no messages at once, and

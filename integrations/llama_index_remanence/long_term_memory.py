@@ -31,9 +31,7 @@ from remanence.adapters import (
 )
 
 ROLE_KEY = "llamaindex_role"
-"""The field of a turn's meta that holds its role."""
 MAX_OPEN_QUESTIONS = 1_000
-"""The number of sessions whose unanswered question is kept."""
 
 log = logging.getLogger(__name__)
 

@@ -43,7 +43,6 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     chat continues with the window and a warning is logged. A message that cannot be stored raises.
 
     Args:
-        space: The space.
         location: Where to open the space, in place of `space`; it is opened again after a restart.
         path: The names of the child to use.
         shared: Spaces whose memories are recalled beside those of the space, such as that of a team: they are read
@@ -54,8 +53,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         token_limit: The token budget of the window and the recalled memories. The name is LlamaIndex's.
         max_tokens: The token budget of the recalled memories; None for no limit but the window. They never take more
             than a quarter of it.
-        limit: How many memories to recall at most.
-        min_score: Recall all memories with at least this score, in place of those that seem to help.
+        min_score: Recall only memories with at least this score by the signals.
         kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Recall only memories with all of these tags.
         place: Where the memories are quoted. "message": before the text of the question, so that all before it stays
@@ -73,16 +71,6 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
 
     Raises:
         InvalidInput: Neither a space nor a location was given, or `session_id` is blank.
-
-    Example:
-        >>> import remanence
-        >>> space = remanence.open(None)
-        >>> monday = RemanenceMemory(space, session_id="monday")
-        >>> monday.put(ChatMessage(role="user", content="I am allergic to hazelnuts."))
-        >>> tuesday = RemanenceMemory(space, session_id="tuesday")
-        >>> "hazelnuts" in tuesday.get(input="What am I allergic to?")[0].content
-        True
-        >>> space.close()
     """
 
     session_id: str
@@ -130,7 +118,6 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         """Make a memory, as LlamaIndex's own memories are made.
 
         Args:
-            space: The space.
             chat_history: The messages to start with.
             llm: The model. By default `token_limit` is three quarters of its context.
             **settings: Further arguments of the class. A `token_limit` of None is the default.

@@ -25,8 +25,6 @@ from remanence.adapters import MAX_TEXT_LENGTH, TokenCounter, is_frame, placehol
 
 _MAX_RECORD_TEXT = 100_000
 """Characters of a message by which its record is found. The record also has the full message."""
-_TOKENS_PER_BLOCK = 256
-"""The tokens of an image or a recording, as in `llama_index.core.memory.Memory`."""
 
 _ROLES = {
     MessageRole.USER: "user",
@@ -297,4 +295,4 @@ def _block_tokens(block: ContentBlock, count_tokens: TokenCounter) -> int:
     if isinstance(block, CitableBlock | CitationBlock):
         parts = block.content if isinstance(block, CitableBlock) else [block.cited_content]
         return count_tokens(f"{block.title} {block.source}") + sum(_block_tokens(part, count_tokens) for part in parts)
-    return 0 if isinstance(block, CachePoint) else _TOKENS_PER_BLOCK
+    return 0 if isinstance(block, CachePoint) else 256  # as in llama_index.core.memory.Memory

@@ -20,7 +20,6 @@ def extractor(llm: LLM, **options: Any) -> LLMExtractor:
     """Make an LLM the extractor of a space: `remanence.open("./memory", extractor=extractor(llm))`.
 
     Args:
-        llm: The LLM.
         **options: Options of `remanence.LLMExtractor`, for example `timeout=30`.
 
     Raises:
@@ -35,7 +34,6 @@ def embedder(embed_model: BaseEmbedding, *, name: str | None = None) -> NamedEmb
     """Make an embedding model the embedder of a space: `remanence.open("./memory", embedder=embedder(embed_model))`.
 
     Args:
-        embed_model: The embedding model.
         name: The name of the model. A space stores it and refuses an embedder of another name. Give it if
             the object has no `model_name`.
 

@@ -60,8 +60,6 @@ def store_documents(
     Nodes that a document of the same id had before, and has no more, are forgotten.
 
     Args:
-        space: The space.
-        documents: The documents.
         transformations: How they are split; None for those of LlamaIndex's `Settings`.
         show_progress: Whether LlamaIndex shows progress bars.
     """

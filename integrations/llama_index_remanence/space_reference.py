@@ -154,7 +154,6 @@ class SpaceAdapter(BaseModel):
         """Write the settings, and where the space is, for `from_persist_path`. What it stores is in the space already.
 
         Args:
-            persist_path: The file.
             fs: The file system, one of fsspec; the local one by default.
 
         Raises:
@@ -179,7 +178,6 @@ class SpaceAdapter(BaseModel):
         """Return what `persist` wrote to a file, with its space.
 
         Args:
-            persist_path: The file.
             fs: The file system, one of fsspec; the local one by default.
 
         Raises:

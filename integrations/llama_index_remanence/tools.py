@@ -19,14 +19,7 @@ class RemanenceToolSpec(BaseToolSpec):
     The model reads the docstrings of the methods. Each method has an async variant with the prefix `a`.
 
     Args:
-        space: The space.
         prefix: What the names of the tools begin with, for an agent with the tools of two spaces.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     [tool.metadata.name for tool in RemanenceToolSpec(space, prefix="my_").to_tool_list()]
-        ['my_remember', 'my_recall', 'my_forget', 'my_update']
     """
 
     spec_functions: list[SPEC_FUNCTION_TYPE] = [  # noqa: RUF012  -- the name and type are the framework's

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 _RECORD, _MESSAGE = "llamaindex", "message"
 _MAX_PIECE_LENGTH = 400_000
 """Characters of a message in one record: images are longer, and the meta of a memory has a maximum."""
-_MAX_LABEL_LENGTH = 200
 _DELETED = "deleted from the chat store"
 
 
@@ -432,7 +431,7 @@ def session_label(session: str) -> str:
     >>> session_label("monday"), session_label(" monday ")
     ('monday', 'monday… 6fc8e45fbf4f5e81')
     """
-    name = storable_text(session).strip()[:_MAX_LABEL_LENGTH]
+    name = storable_text(session).strip()[:200]
     return name if name == session and name else f"{name}… {short_hash(session)}"
 
 

@@ -43,10 +43,7 @@ from remanence_server.state import Pools, ServerState
 
 log = logging.getLogger(__name__)
 
-_MIN_COMPRESSED = 16_384
-"""Bytes; shorter answers are not compressed."""
 _MAX_SHOWN = 200
-_MAX_ERRORS = 10
 _NOT_JSON = "json_invalid"  # the sort of error that pydantic gives it
 
 
@@ -102,7 +99,7 @@ def create_app(
     add_inspector(app)
     add_docs_page(app)
     # The last one is the first that a request comes to.
-    app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=1)
+    app.add_middleware(GZipMiddleware, minimum_size=16_384, compresslevel=1)  # bytes
     app.add_middleware(Limits, settings=chosen, access=state.access, metrics=state.metrics)
     if chosen.cors_origins:
         app.add_middleware(
@@ -166,9 +163,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
-        found = [
-            _described(error_detail, request.scope["route"].endpoint) for error_detail in error.errors()[:_MAX_ERRORS]
-        ]
+        found = [_described(error_detail, request.scope["route"].endpoint) for error_detail in error.errors()[:10]]
         first = found[0]
         given = "" if first["type"] == _NOT_JSON else f" (given: {first['input']})"
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}{given}."

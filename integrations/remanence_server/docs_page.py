@@ -27,8 +27,6 @@ table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; border-top: 1px solid #8884; }
 nav a { margin-right: 1rem; }
 """
-_DEPTH = 3
-_FIELDS_SHOWN = 40
 
 
 def add_docs_page(app: FastAPI) -> None:
@@ -94,7 +92,7 @@ def _content(holder: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _shown(api: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    example = json.dumps(_example(api, schema, _DEPTH), ensure_ascii=False, indent=2)
+    example = json.dumps(_example(api, schema, 3), ensure_ascii=False, indent=2)
     return f"<pre>{escape(example)}</pre>"
 
 
@@ -128,6 +126,6 @@ def _example(api: Mapping[str, Any], schema: Mapping[str, Any], depth: int) -> A
 def _fields(
     api: Mapping[str, Any], properties: Mapping[str, Any], required: set[str], depth: int
 ) -> Iterator[tuple[str, Any]]:
-    for name, schema in list(properties.items())[:_FIELDS_SHOWN]:
+    for name, schema in list(properties.items())[:40]:
         value = _example(api, schema, depth - 1)
         yield name, f"{value} (optional)" if isinstance(value, str) and name not in required else value

@@ -30,9 +30,6 @@ from remanence_server.problems import RequestRejected, problem
 from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, only_with, run_idempotent, space_of
 from remanence_server.state import ServerState, state_of
 
-_POLL_SECONDS = 0.25
-_HEARTBEAT_POLLS = 60
-"""After this many polls without an event a comment is sent, so that no proxy closes the connection."""
 _EXPORT_TYPE = "application/gzip"
 _NEEDED = ("server", "ledger")
 """Without one of these no request is answered. Without another one answers lack something, and say what."""
@@ -195,11 +192,11 @@ async def _stream(state: ServerState, caller: Caller, space: Space, after: int) 
                 fields = adapter_of(Change).dump_json(change).decode()
                 yield f"id: {change.position}\nevent: {change.kind}\ndata: {fields}\n\n"
             quiet = 0 if page.items else quiet + 1
-            if quiet and quiet % _HEARTBEAT_POLLS == 0:
+            if quiet and quiet % 60 == 0:  # a comment, so that no proxy closes the connection
                 yield ": still here\n\n"
             if not page.has_more:
                 with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(state.stopping.wait(), _POLL_SECONDS)
+                    await asyncio.wait_for(state.stopping.wait(), 0.25)
     finally:
         state.streams -= 1
 

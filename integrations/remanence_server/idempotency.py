@@ -29,7 +29,6 @@ _DAY = 86_400.0
 _MAX_IN_MEMORY, _MAX_BYTES = 1_000, 1 << 16
 """How many answers are in memory, and how long one of them may be."""
 _WITHOUT_TEXT = (type(None), int, JobReport)
-"""What may be stored as it is."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS outcomes (
     key {bytes} PRIMARY KEY, request {bytes} NOT NULL, status INTEGER NOT NULL, outcome {bytes} NOT NULL,

@@ -20,7 +20,6 @@ from remanence_server.metrics import Metrics
 from remanence_server.problems import Watched, problem, problem_of
 from remanence_server.settings import ServerSettings
 
-_MAX_CALLERS = 10_000
 _HEALTH = ("/healthz", "/readyz")
 _METRICS = "/metrics"
 _NOT_FOR_OTHER_SITES = (b"cross-origin-resource-policy", b"same-origin")
@@ -53,7 +52,7 @@ class RateLimiter:
         left = min(float(self._rate), left + (now - before) * self._rate / 60)
         allowed = left >= 1
         self._buckets[caller] = (left - 1 if allowed and count else left, now)
-        if len(self._buckets) > _MAX_CALLERS:
+        if len(self._buckets) > 10_000:
             self._buckets.popitem(last=False)
         return 0.0 if allowed else (1 - left) * 60 / self._rate
 

@@ -16,12 +16,9 @@ from remanence.service.error_wording import without_calls
 from remanence.service.exceptions import http_status
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_SECONDS = 1
 _MAX_DETAIL = 4_000
-"""The most characters of a message. It may show a value that a request has, of which there may be megabytes."""
 
 _PYTHON_CLIENT = "remanence/"
-"""How the user agent of `remanence.connect` begins."""
 
 
 class Problem(BaseModel):
@@ -53,7 +50,7 @@ def problem(
     body |= {name: value for name, value in more.items() if value is not None}
     sent = dict(headers or {})
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
-        sent.setdefault("retry-after", str(RETRY_SECONDS))
+        sent.setdefault("retry-after", "1")  # seconds
     if status == HTTPStatus.UNAUTHORIZED:
         sent.setdefault("www-authenticate", 'Bearer realm="remanence"')
     return Response(to_json(body), status, sent, media_type=MEDIA_TYPE)

@@ -23,7 +23,6 @@ from remanence_server.settings import LogFormat, LogLevel
 
 HEADER = "x-request-id"
 REQUEST_ID: ContextVar[str] = ContextVar("remanence_request_id", default="")
-"""The id of the request that is being answered; threads of the pools have it, too."""
 access_log = logging.getLogger("remanence_server.access")
 _USABLE = re.compile(r"[\w.:/+=@-]{1,128}", re.ASCII)
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}

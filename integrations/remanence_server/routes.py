@@ -61,7 +61,6 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": reason, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for status, reason in _REASONS.items()
 }
-"""What every route may answer besides success."""
 _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "What If-None-Match names is still the answer"}}
 
 

@@ -45,7 +45,6 @@ def serve(
 
     Args:
         space: Any space that `remanence.open` returned.
-        settings: The settings.
         on_start: Called with the port before the first request is taken, once the settings are checked.
 
     Raises:

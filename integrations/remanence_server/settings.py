@@ -21,7 +21,6 @@ class ServerSettings:
 
     Attributes:
         host: The address that it listens on. Other than a loopback address only with tokens.
-        port: The port.
         require_token: Whether a token is needed on a loopback address, too.
         max_body: The most bytes of the body of a request.
         max_file: The most bytes of a file.

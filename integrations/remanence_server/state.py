@@ -28,12 +28,6 @@ T = TypeVar("T")
 PoolName = Literal["quick", "recall", "slow"]
 
 
-_CLIENT_GONE = 499
-"""What is logged for a request whose client did not wait for the answer."""
-_LAST_SECONDS = 1.0
-"""Seconds in which what runs may notice that it is cancelled."""
-
-
 class Pools:
     """Thread pools, each with a limit on how many operations wait."""
 
@@ -92,7 +86,8 @@ class Pools:
         with self._changed:
             for cancelled in self._running:
                 cancelled.set()
-            self._changed.wait_for(lambda: not self._running, max(_LAST_SECONDS, seconds))
+            # So that what runs may notice that it is cancelled.
+            self._changed.wait_for(lambda: not self._running, max(1.0, seconds))
             return len(self._running)
 
 
@@ -113,7 +108,7 @@ async def _answer_or_disconnect(answer: asyncio.Future[T], request: Request) -> 
     finally:
         gone.cancel()
     if not answer.done():
-        raise RequestRejected(Response(status_code=_CLIENT_GONE))
+        raise RequestRejected(Response(status_code=499))  # for the log: nobody waits for the answer
 
 
 @dataclass

@@ -21,7 +21,6 @@ LOCKED_BYTE = 2**30
 """The byte that is locked on Windows, where a locked byte cannot be read. It lies behind the content of lock files."""
 
 _PRIVATE = 0o600
-"""The permissions of a file that only its owner may read and write."""
 _OPEN_FILES = "/proc/self/fd"
 _writing = threading.Lock()
 

@@ -27,7 +27,7 @@ from remanence.schema import Memory
 from remanence.schema.version import __version__
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Histogram, MeterProvider
+    from opentelemetry.metrics import Counter, Histogram, MeterProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
 __all__ = ["current_trace_id", "export_by_otlp", "instrument", "is_instrumented", "outgoing_headers", "uninstrument"]
@@ -38,7 +38,6 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28
 """Seconds: the bounds of the buckets of a histogram of times. Those of the conventions, with shorter ones: a memory is
 asked faster than a language model."""
 _MAX_TEXT = 2_000
-"""Characters of a query or a memory that a span has."""
 _in_operation: ContextVar[bool] = ContextVar("remanence_in_operation", default=False)
 """Whether an operation runs: one that another one calls, as `forget` calls `forget_many`, is none of the caller."""
 
@@ -50,6 +49,7 @@ class _Telemetry:
     tracer: Tracer
     durations: Histogram
     records: Histogram
+    given_up: Counter
     texts: bool
 
     def follow(self, step: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -69,6 +69,8 @@ class _Telemetry:
                 reasons = {"abstained": result.abstention_reason, "missing": result.missing_reason}
                 span.set_attribute("remanence.rows", len(result.rows))
                 span.set_attributes({f"remanence.{name}": reason for name, reason in reasons.items() if reason})
+            elif step == "give up":
+                self.given_up.add(1)
             elif step == "read":
                 span.set_attribute("remanence.lines", min(len(args[0]), MAX_READ_HITS))
                 span.set_attributes({f"remanence.missing.{name}": reason for name, reason in result.missing.items()})
@@ -147,20 +149,6 @@ def instrument(
 
     Raises:
         MissingExtra: OpenTelemetry is not installed.
-
-    Example:
-        >>> from opentelemetry.sdk.trace import TracerProvider
-        >>> from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-        >>> from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-        >>> import remanence
-        >>> provider, spans = TracerProvider(), InMemorySpanExporter()
-        >>> provider.add_span_processor(SimpleSpanProcessor(spans))
-        >>> instrument(tracer_provider=provider)
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("Ana lives in Porto.")
-        >>> [span.name for span in spans.get_finished_spans()][-2:]
-        ['write ledger', 'upsert_memory']
-        >>> uninstrument()
     """
     try:
         from opentelemetry import metrics, trace
@@ -178,6 +166,9 @@ def instrument(
             explicit_bucket_boundaries_advisory=_BUCKETS,
         ),
         meter.create_histogram("remanence.memory.records", unit="{record}", description="Memories found or written."),
+        meter.create_counter(
+            "remanence.facts.given_up", description="Chats whose facts a language model did not give."
+        ),
         texts,
     )
     install_hook(telemetry.follow)

@@ -25,8 +25,9 @@ def test_what_an_agent_was_told_is_shown_and_replayed(page: Page, address: str, 
 
 def test_a_recorded_prompt_is_replayed_as_a_prompt(page: Page, address: str, story: remanence.Space) -> None:
     """What a prompt left out then is nothing new now."""
-    quoted = story.for_prompt("Where does Bruno live?", limit=1, record=True).hits
-    assert len(quoted) == 1 < len(story.recall("Where does Bruno live?"))
+    story.add_turns([{"role": "assistant", "content": "So Bruno lives in Faro."}])
+    quoted = story.for_prompt("Where does Bruno live?", record=True).hits
+    assert 0 < len(quoted) < len(story.recall("Where does Bruno live?"))
     page.goto(f"{address}/#/answers")
     page.get_by_role("link", name="Where does Bruno live?").click()
     page.get_by_role("button", name="Replay now").click()

@@ -53,7 +53,8 @@ def test_selected_memories_are_tagged_forgotten_and_brought_back(
     bar.get_by_role("button", name="Tag").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Add tags").fill("music, work")
-    expect(dialog).to_contain_text("2 memories get a new version")
+    expect(dialog).to_contain_text("Tag 2 memories")
+    expect(dialog.get_by_role("listitem").first).to_have_text("Tags: none becomes music, work.")
     dialog.get_by_role("button", name="Change the tags").click()
     expect(page.get_by_role("link", name="#music")).to_have_count(2)
     assert {tag for memory in story.memories(tags="music") for tag in memory.tags} == {"music", "work"}

@@ -40,7 +40,8 @@ def reader() -> CountingReader:
 
 @pytest.fixture
 def many_address(reader: CountingReader) -> Iterator[str]:
-    with remanence.open(None, embedder=HashingEmbedder(), reader=reader) as space:
+    """No thread in the background reads the profile as well."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, worker=False) as space:
         start = datetime(2025, 1, 1, tzinfo=timezone.utc)
         space.add_many(
             {"text": f"Ana keeps {number} bees in Porto.", "now": start + timedelta(hours=number)}

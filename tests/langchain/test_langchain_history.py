@@ -84,12 +84,16 @@ def test_a_transcript_is_in_order_and_whole(reopen: Callable[..., Space]) -> Non
 
 
 def test_what_was_said_can_be_recalled(space: Space, chat: RemanenceChatMessageHistory) -> None:
-    """Messages are memories of the space, with speaker and session; wordless ones have a name for it."""
+    """Messages are memories of the space, with speaker and session; wordless ones have a name for it. What only asks
+    comes after what tells."""
     chat.add_messages(EVERY_KIND)
 
-    hit = space.recall("weather in Porto?", limit=1)[0]
-    assert (hit.memory.text, hit.memory.observed_by) == ("What is the weather in Porto?", "Ana")
-    assert hit.memory.source == "monday"
+    found = [hit.memory for hit in space.recall("weather in Porto?", limit=3)]
+    assert [(memory.text[:20], memory.observed_by) for memory in found] == [
+        ('[calls weather({"cit', "assistant"),
+        *[("What is the weather ", "Ana")] * 2,
+    ]
+    assert {memory.source for memory in found} == {"monday"}
     texts = [memory.text for memory in space.memories()]
     assert '[calls weather({"city": "Porto", "days": [1, 2]})]' in texts
     assert texts.count("[no text]") == 2

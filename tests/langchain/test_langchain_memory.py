@@ -93,9 +93,9 @@ def test_the_window_is_not_said_twice(space: Space) -> None:
 
 
 def test_the_window_takes_no_room_from_what_is_quoted(space: Space) -> None:
-    """Where the last messages are the best hits, what comes next is quoted."""
+    """Where the last messages are the best hits, what comes next is quoted, although the budget is one line."""
     space.add("Ana has a cat.")
-    memory = RemanenceMemory(space=space, window=2, limit=1)
+    memory = RemanenceMemory(space=space, window=2, max_tokens=40)
     memory.save_context({"input": "Ana lives in Porto."}, {"output": "So Ana lives in Porto."})
     loaded = memory.load_memory_variables({"input": "Ana lives in Porto, does she?"})["history"]
 
@@ -208,12 +208,12 @@ def test_a_cleared_history_expires_as_before(space: Space, clock: FakeClock) -> 
 def test_the_quoted_part_keeps_to_its_budget(space: Space) -> None:
     """By the caller's own count."""
     space.add_many([{"text": f"Ana owns book number {number}."} for number in range(20)])
-    memory = RemanenceMemory(space=space, limit=20, max_tokens=120, count_tokens=lambda text: len(text.split()))
+    memory = RemanenceMemory(space=space, max_tokens=120, count_tokens=lambda text: len(text.split()))
 
     loaded = memory.load_memory_variables({"input": "Which books does Ana own?"})["history"]
     assert 1 < len(recalled(loaded)) < 20
     assert len(loaded.split()) <= 120
-    flat = RemanenceMemory(space=space, limit=20, max_tokens=21, count_tokens=lambda text: 1)
+    flat = RemanenceMemory(space=space, max_tokens=21, count_tokens=lambda text: 1)
     assert len(recalled(flat.load_memory_variables({"input": "Which books does Ana own?"})["history"])) == 20
 
 

@@ -89,7 +89,7 @@ def test_what_stands_in_the_thread_is_not_quoted_as_well(space: Space) -> None:
     """A message that the model sees anyway takes no room from what it has forgotten."""
     space.add("Ana lives in Porto.")
     model = Actor(lines=["Yes."])
-    agent = create_agent(model, middleware=[RemanenceMiddleware(space, limit=2)], checkpointer=InMemorySaver())
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space)], checkpointer=InMemorySaver())
     for number in range(5):
         agent.invoke({"messages": [("user", f"Does Ana live in Porto? ({number})")]}, THREAD)
     agent.invoke({"messages": [("user", "Does Ana live in Porto?")]}, {"configurable": {"thread_id": "t2"}})
@@ -205,7 +205,7 @@ def test_recalled_text_is_not_remembered_again(space: Space, ask: Callable[..., 
 
 
 def test_the_block_keeps_to_its_limits(space: Space) -> None:
-    """At most so many memories, at most so many tokens, by the caller's own count."""
+    """At most so many tokens, by the caller's own count; everything where there is room for it."""
     space.add_many([{"text": f"Ana owns book number {number}."} for number in range(30)])
 
     def prompt(**options: Any) -> str:
@@ -214,9 +214,8 @@ def test_the_block_keeps_to_its_limits(space: Space) -> None:
         create_agent(model, middleware=[middleware]).invoke({"messages": [("user", "Which books has Ana?")]})
         return asked(model.prompts[0]).removesuffix("Which books has Ana?").strip()
 
-    assert len(recalled(prompt(limit=3))) == 3
-    assert len(recalled(prompt(limit=30, max_tokens=None))) == 30
-    few = prompt(limit=30, max_tokens=150, count_tokens=lambda text: len(text.split()))
+    assert len(recalled(prompt())) == len(recalled(prompt(max_tokens=None))) == 30
+    few = prompt(max_tokens=150, count_tokens=lambda text: len(text.split()))
     assert 1 < len(recalled(few)) < 30
     assert len(few.split()) <= 150
     assert prompt(max_tokens=10) == prompt(min_score=1.0) == ""
@@ -356,9 +355,8 @@ def test_two_of_them_need_two_names(space: Space) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"limit": 0},
-        {"limit": True},
         {"max_tokens": -1},
+        {"max_tokens": True},
         {"max_tokens": "many"},
         {"min_score": 2},
         {"min_score": "high"},
@@ -522,9 +520,7 @@ def test_orders_in_memories_reach_the_model_only_as_data(space: Space) -> None:
     """In a real agent's prompt there is one block, before the user's words, and none in the rules of the agent."""
     space.add_many([{"text": text} for text in HOSTILE])
     model = Actor(lines=["Hello."])
-    agent = create_agent(
-        model, middleware=[RemanenceMiddleware(space, limit=20, max_tokens=None)], system_prompt="Be kind."
-    )
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space, max_tokens=None)], system_prompt="Be kind.")
     agent.invoke({"messages": [("user", "Who is Alice?")]})
 
     prompt = asked(model.prompts[0])

@@ -31,9 +31,9 @@ def test_own_and_team_are_quoted_together(space: Space) -> None:
     team.add(HERON), ana.add("My staging server account is ana7."), bob.add("My staging server password is zebra.")
 
     lines = ask(space, Actor(lines=["Noted."]), "ana", shared=[team])
-    assert {(line["space"], line["text"]) for line in lines} == {
-        (team.name, HERON),
-        (ana.name, "My staging server account is ana7."),
+    assert {(line["notes"], line["text"]) for line in lines} == {
+        (f"in {team.name}", HERON),
+        (f"in {ana.name}", "My staging server account is ana7."),
     }
     assert team.count() == 1
     assert QUESTION in [memory.text for memory in ana.memories()]

@@ -80,7 +80,7 @@ class OnRecall(OnASpace):
 
     @property
     def tool_invoke_params_example(self) -> dict[str, Any]:
-        return {"question": "Where does Alice live?", "limit": 2}
+        return {"question": "Where does Alice live?", "during": "May 2026"}
 
 
 class OnForget(OnASpace):

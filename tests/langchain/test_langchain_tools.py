@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_models import Actor
 
-from framed import recalled
+from framed import noted_id, quoted_texts, recalled
 from langchain_remanence import memory_tools
 from remanence import InvalidInput, Space
 from remanence.text.framing import CLOSE_TAG
@@ -34,8 +34,9 @@ def test_a_model_keeps_finds_and_forgets(space: Space, tools: dict[str, BaseTool
     """The id that `recall` shows is the one that `forget` takes; the past keeps it."""
     called(tools["remember"], text="Ana lives in Porto.")
     (found,) = recalled(called(tools["recall"], question="Where does Ana live?").text)
-    assert (found["text"], found["source"]) == ("Ana lives in Porto.", "agent")
-    assert called(tools["forget"], memory_id=found["id"], why="she asked").text == f"Forgotten: {found['id']}."
+    assert (found["text"], found["day"]) == ("Ana lives in Porto.", "2026-05-04 Mon, agent")
+    memory_id = noted_id(found)
+    assert called(tools["forget"], memory_id=memory_id, why="she asked").text == f"Forgotten: {memory_id}."
 
     assert called(tools["recall"], question="Where does Ana live?").text == "Nothing is remembered about that."
     assert [change.why for change in space.audit.changes()][-1] == "she asked"
@@ -115,17 +116,20 @@ async def test_the_loop_is_never_blocked(
     assert seen == {"add": False, "recall": False, "forget": False}
 
 
-def test_a_recall_keeps_to_its_limits(space: Space) -> None:
-    """The model says how many, whoever made the tools how much."""
-    space.add_many([{"text": f"Ana owns book number {number}."} for number in range(30)])
-    recall = memory_tools(space, max_tokens=200)[1]
+def test_a_recall_keeps_to_its_budget(space: Space) -> None:
+    """Whoever made the tools says how much it is; what an application gets is what the model was shown."""
+    books = {f"Ana owns book number {number}." for number in range(30)}
+    space.add_many(sorted(books))
 
-    assert len(recalled(called(recall, question="books of Ana", limit=2).text)) == 2
-    many = called(recall, question="books of Ana", limit=50).text
-    assert 2 < len(recalled(many)) < 30
-    assert len(many) <= 4 * 200
-    none = called(memory_tools(space, max_tokens=10)[1], question="books of Ana", limit=2).text
-    assert none == "2 memories found, but none fits into max_tokens=10."
+    def found(**options: Any) -> ToolMessage:
+        return called(memory_tools(space, **options)[1], question="books of Ana")
+
+    some = found(max_tokens=200)
+    assert 2 < len(quoted_texts(some.text)) < 30
+    assert len(some.text) <= 4 * 200
+    assert {hit["memory"]["text"] for hit in some.artifact} == {*quoted_texts(some.text)}
+    assert {*quoted_texts(found().text)} == {*quoted_texts(found(max_tokens=None).text)} == books
+    assert found(max_tokens=10).text.endswith("memories found, but none fits into max_tokens=10.")
 
 
 def test_a_time_can_be_asked_for(space: Space, tools: dict[str, BaseTool]) -> None:
@@ -141,7 +145,7 @@ def test_the_schema_tells_a_model_what_each_is_for(tools: dict[str, BaseTool]) -
     """A description for each tool and each argument, and nothing that is not the model's to say."""
     assert {name: set(tool.args) for name, tool in tools.items()} == {
         "remember": {"text"},
-        "recall": {"question", "limit", "during"},
+        "recall": {"question", "during"},
         "forget": {"memory_id", "why"},
         "update": {"memory_id", "text"},
     }
@@ -164,7 +168,8 @@ def test_update_replaces_a_memory(space: Space, tools: dict[str, BaseTool]) -> N
     memory = space.add("The code is 1234.")
     new = called(tools["update"], memory_id=memory.id, text="The code is 5678.").text.removesuffix(".").split()[-1]
 
-    assert [found["id"] for found in recalled(called(tools["recall"], question="the code").text)] == [new]
+    shown = recalled(called(tools["recall"], question="the code").text)
+    assert [(found["text"], noted_id(found)) for found in shown] == [("The code is 5678.", new)]
     assert called(tools["update"], memory_id="nonsense", text="x").status == "error"
 
 
@@ -172,7 +177,7 @@ def test_a_fact_and_its_text_are_recalled_and_forgotten_as_one(space: Space, too
     """The model sees one of them, and what it forgets does not answer in other words."""
     called(tools["remember"], text="I am allergic to peanuts.")
     [found] = recalled(called(tools["recall"], question="What am I allergic to?").text)
-    called(tools["forget"], memory_id=found["id"])
+    called(tools["forget"], memory_id=noted_id(found))
 
     assert space.count() == 0
 

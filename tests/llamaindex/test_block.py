@@ -14,6 +14,7 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 
 import remanence
+from framed import quoted_texts
 from llama_index_remanence import RemanenceMemoryBlock
 from llamaindex.scripted import Counting, Scripted, assistant, texts, user
 from remanence.testing import FakeClock
@@ -208,15 +209,17 @@ async def test_its_own_budget_holds_too(space: remanence.Space) -> None:
     assert 100 < len(block.tokenizer_fn(content)) <= 200
 
 
-async def test_what_is_recalled_has_a_limit_and_a_least_score(space: remanence.Space) -> None:
+async def test_what_is_recalled_has_a_budget_and_a_least_score(space: remanence.Space) -> None:
     """As for the memory."""
-    for number in range(5):
-        space.add(f"The bridge number {number} crosses the Douro.")
+    space.add_many(bridges := [f"The bridge number {number} crosses the Douro." for number in range(5)])
     asked = [user("What crosses the Douro?")]
-    few = RemanenceMemoryBlock(space, across_sessions=True, limit=2)
-    none = RemanenceMemoryBlock(space, across_sessions=True, min_score=1.0)
+    every, few, none = (
+        RemanenceMemoryBlock(space, across_sessions=True, **options)
+        for options in ({}, {"max_tokens": 80}, {"min_score": 1.0})
+    )
 
-    assert (await few.aget(asked)).count("The bridge number") == 2
+    assert {*quoted_texts(await every.aget(asked))} == {*bridges}
+    assert 0 < len(quoted_texts(await few.aget(asked))) < 5
     assert await none.aget(asked) == ""
 
 

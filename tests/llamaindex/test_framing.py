@@ -11,7 +11,7 @@ import remanence
 from framed import HOSTILE, recalled
 from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, RemanenceToolSpec
 from llamaindex.scripted import user
-from remanence.text.framing import CLOSE_TAG, OPEN_TAG, frame
+from remanence.text.framing import CLOSE_TAG, OPEN_TAG, PREAMBLE, frame
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def by_block(space: remanence.Space, question: str) -> str:
 
 
 def by_tool(space: remanence.Space, question: str) -> str:
-    return RemanenceToolSpec(space).recall(question, limit=10)
+    return RemanenceToolSpec(space).recall(question)
 
 
 @pytest.mark.parametrize("asked", [by_memory, by_block, by_tool])
@@ -44,12 +44,12 @@ def test_nothing_in_a_memory_leaves_its_quotes(
 
     lines = recalled(block)
     assert {line["text"] for line in lines} == set(HOSTILE[1:10])
-    assert all(line["source"] == "forum" and line["noted"].startswith("2026-05-04") for line in lines)
+    assert {line["day"] for line in lines} == {"2026-05-04 Mon, forum"}
     assert (block.count(OPEN_TAG), block.count(CLOSE_TAG)) == (1, 1)
     quotations = block.split(OPEN_TAG)[1].split(CLOSE_TAG)[0]
     assert not set("<>\u2028\u202e\u200b") & set(quotations)
     assert "[INST]" not in block
-    assert "They are data" in quotations.splitlines()[1]
+    assert quotations.splitlines()[1].startswith(PREAMBLE)
 
 
 def test_the_user_is_not_called_me(space: remanence.Space) -> None:

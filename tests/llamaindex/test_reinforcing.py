@@ -20,6 +20,8 @@ from llamaindex.engines import ENGINES, Make
 from llamaindex.scripted import Scripted, assistant, calling, user
 
 QUESTION, ANSWER = "Where does Alice live?", "In Porto."
+ONE_LINE = 60
+"""The tokens of a block that has room for one short memory."""
 
 
 def weather(city: str) -> str:
@@ -234,7 +236,7 @@ def test_what_an_unanswered_question_was_shown_does_not_count_for_the_next(
 ) -> None:
     """The next has its own."""
     bridge = space.add("The bridge was painted blue.")
-    memory = RemanenceMemory(space, reinforce=True, limit=1)
+    memory = RemanenceMemory(space, reinforce=True, max_tokens=ONE_LINE)
     for question in (QUESTION, "Which colour was the bridge painted?"):
         memory.put(user(question))
         memory.get()
@@ -274,7 +276,7 @@ def test_what_did_not_fit_does_not_count(space: remanence.Space) -> None:
 def test_all_that_was_shown_for_a_question_counts_once(space: remanence.Space) -> None:
     """Also what gave way to news before the answer; and the answer may come in two messages."""
     river = space.add("The Douro has a bridge.")
-    memory = RemanenceMemory(space, reinforce=True, limit=1)
+    memory = RemanenceMemory(space, reinforce=True, max_tokens=ONE_LINE)
     memory.put(user("What crosses the Douro in Porto?"))
     assert river.text in (memory.get()[-1].content or "")
     ferry = space.add("A ferry crosses the Douro in Porto.")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import remanence
+from framed import recalled
 from llama_index_remanence import RemanenceMemory
 from llamaindex.scripted import assistant, user
 from remanence import InvalidInput
@@ -23,9 +24,7 @@ def test_own_and_team_are_recalled_together(space: remanence.Space) -> None:
     memory = RemanenceMemory(ana, session_id="monday", shared=[team], min_score=0.1, reinforce=True)
     memory.put(user(QUESTION))
     text = str(memory.get(input=QUESTION)[0].content)
-    assert f'"space": "{team.name}"' in text
-    assert HERON in text
-    assert "zebra" not in text
+    assert [(line["text"], line["notes"]) for line in recalled(text)] == [(HERON, f"in {team.name}")]
 
     memory.put(assistant("It is called heron."))
     assert team.count() == 1

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import threading
 
 import pytest
 from llama_index.core.tools import FunctionTool
 
 import remanence
+from framed import noted_id, quoted_texts, recalled
 from llama_index_remanence import RemanenceToolSpec
 from llamaindex.scripted import Counting, broken
+from remanence.adapters import MAX_TOKENS
 
 
 @pytest.fixture
@@ -29,7 +30,12 @@ def test_a_model_can_read_what_they_take(tools: dict[str, FunctionTool]) -> None
         "forget": ["memory_id"],
         "update": ["memory_id", "text"],
     }
-    assert schema["recall"]["properties"]["limit"]["type"] == "integer"
+    assert {name: set(shown["properties"]) for name, shown in schema.items()} == {
+        "remember": {"text"},
+        "recall": {"query", "during"},
+        "forget": {"memory_id", "why"},
+        "update": {"memory_id", "text"},
+    }
     assert all("long-term memory" in tools[name].metadata.description for name in ("remember", "recall"))
 
 
@@ -47,9 +53,8 @@ async def test_they_remember_recall_and_forget(
     (kept,) = (await call("remember", text="Ana plays the cello.")).removesuffix(".").split()[-1:]
     assert (space.get(kept).text, space.get(kept).source) == ("Ana plays the cello.", "agent")
 
-    found = await call("recall", query="What does Ana play?", limit=1, during=None)
-    assert f'"id": "{kept}"' in found
-    assert '"text": "Ana plays the cello."' in found
+    [found] = recalled(await call("recall", query="What does Ana play?", during=None))
+    assert (found["text"], noted_id(found)) == ("Ana plays the cello.", kept)
 
     await call("forget", memory_id=kept, why="she asked")
     assert space.get(kept) is None
@@ -57,21 +62,24 @@ async def test_they_remember_recall_and_forget(
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-async def test_recall_keeps_to_a_number_and_a_time(
+async def test_recall_keeps_to_a_budget_and_a_time(
     tools: dict[str, FunctionTool], space: remanence.Space, asynchronous: bool
 ) -> None:
-    """As the model asks for it."""
-    for day in (3, 4, 5):
-        space.add(f"The bridge was closed on {day} May 2026.")
+    """The time is the model's to say, the budget is that of every block."""
+    space.add_many(
+        f"The bridge was closed on {day} May 2026 for train {number}." for day in (3, 4) for number in range(50)
+    )
+    space.add("The bridge was closed on 5 May 2026.")
 
-    async def found(**given: object) -> int:
+    async def found(**given: object) -> str:
         recall = tools["recall"]
-        said = await recall.acall(**given) if asynchronous else recall.call(**given)
-        return str(said).count("The bridge was closed")
+        return str(await recall.acall(**given) if asynchronous else recall.call(**given))
 
-    assert await found(query="When was the bridge closed?") == 3
-    assert await found(query="When was the bridge closed?", limit=2) == 2
-    assert await found(query="When was the bridge closed?", during="4 May 2026") == 1
+    many = await found(query="When was the bridge closed?")
+    assert 20 < len(quoted_texts(many)) < 101
+    assert len(many) <= 4 * MAX_TOKENS
+    then = await found(query="When was the bridge closed?", during="5 May 2026")
+    assert quoted_texts(then) == ["The bridge was closed on 5 May 2026."]
 
 
 async def test_the_async_ones_are_off_the_loop(tools: dict[str, FunctionTool], embedder: Counting) -> None:
@@ -103,8 +111,8 @@ def test_they_keep_to_their_space(space: remanence.Space) -> None:
 
 def test_what_cannot_be_done_is_said(tools: dict[str, FunctionTool]) -> None:
     """The framework hands the message to the model."""
-    with pytest.raises(remanence.InvalidInput, match="limit=0"):
-        tools["recall"].call(query="x", limit=0)
+    with pytest.raises(remanence.InvalidInput, match="florbl"):
+        tools["recall"].call(query="x", during="florbl")
     with pytest.raises(remanence.InvalidInput, match="blank"):
         tools["remember"].call(text=" ")
 
@@ -151,8 +159,8 @@ def test_a_fact_and_its_text_are_recalled_and_forgotten_as_one(
 ) -> None:
     """The model sees one of them, and what it forgets does not answer in other words."""
     tools["remember"].call(text="I am allergic to peanuts.")
-    [line] = [json.loads(each) for each in str(tools["recall"].call(query="allergic?")).splitlines() if "{" in each]
-    tools["forget"].call(memory_id=line["id"])
+    [line] = recalled(str(tools["recall"].call(query="allergic?")))
+    tools["forget"].call(memory_id=noted_id(line))
 
     assert space.count() == 0
 

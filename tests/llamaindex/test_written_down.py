@@ -30,7 +30,7 @@ class Idle(Workflow):
 
 async def test_a_context_written_down_finds_the_space_again(space: remanence.Space) -> None:
     """In the same process, even one that is kept in memory only."""
-    memory = RemanenceMemory(space, session_id="s1", limit=3)
+    memory = RemanenceMemory(space, session_id="s1", max_tokens=300)
     memory.put(user("I live in Porto."))
     context = Context(Idle())
     await context.store.set("memory", memory)
@@ -40,7 +40,7 @@ async def test_a_context_written_down_finds_the_space_again(space: remanence.Spa
 
     assert isinstance(again, RemanenceMemory)
     assert again is not memory
-    assert again.limit == 3
+    assert again.max_tokens == 300
     assert texts(again.get_all()) == ["I live in Porto."]
 
 

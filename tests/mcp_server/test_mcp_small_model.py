@@ -50,7 +50,11 @@ TASKS: list[tuple[str, Calls, str]] = [
     ),
     ("look something up", [("search_memories", {"query": "Ana"}), ("recall", {"query": "Ana"})], "Ana likes tea."),
     ("ask with a wrong argument", [("recall", {"question": "Ana"}), ("recall", {"query": "Ana"})], "Ana likes tea."),
-    ("limit an answer", [("recall", {"query": "Ana", "limits": 1}), ("recall", {"query": "Ana", "limit": 1})], "Ana"),
+    (
+        "limit an answer",
+        [("recall", {"query": "Ana", "max_token": 90}), ("recall", {"query": "Ana", "max_tokens": 90})],
+        "Ana",
+    ),
     ("list what is new", [("list_memories", {}), ("recent", {})], "Ana likes tea."),
     (
         "correct a word",

@@ -28,7 +28,7 @@ async def test_a_recall_searches_more_projects(space: remanence.Space) -> None:
     """Each hit names its space; clients of one space are not told of the argument."""
     space.child("team").add(HERON), space.add("My staging server account is ana7.")
     async with connected(space, projects=True) as client:
-        found = await client.call("recall", query="staging server", also=["team"], limit=5)
+        found = await client.call("recall", query="staging server", also=["team"])
         assert {(hit["space"], hit["text"]) for hit in found["hits"]} == {
             ("default/team", HERON),
             ("default", "My staging server account is ana7."),

@@ -212,9 +212,6 @@ class StoredTokens(TokenVerifier):
         self._store.close()
 
 
-_MAX_SEEN = 10_000
-
-
 class _Client(NamedTuple):
     id: str
 
@@ -237,7 +234,7 @@ class CallersByVerifier:
         if found is None:
             return None
         self._valid[_digest(token)] = None
-        if len(self._valid) > _MAX_SEEN:
+        if len(self._valid) > 10_000:
             self._valid.popitem(last=False)
         return _Client(found.client_id)
 

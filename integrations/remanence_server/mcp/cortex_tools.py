@@ -31,8 +31,6 @@ _KINDS = {
 }
 _TYPES = {"related_to": "related", "derived_from": "consolidated_from"}
 _REINFORCE_VARIABLE = "CORTEXGRAPH_AUTO_REINFORCE"
-_MOST_AVERAGED = 1_000
-"""Of as many memories that are not active `read_graph` averages scores and uses."""
 _MARK = "cortex:"
 """What the reason of a link begins with if it holds a type and metadata as JSON."""
 Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
@@ -338,7 +336,7 @@ def _confidence(advised: bool, confidence: float) -> float:
 def _averages(space: Space, status: str) -> tuple[float, float]:
     """The average decay score and number of uses of the memories of a status."""
     listed: Any = "promoted" if status == "active" else status
-    found = space.graph.memories(listed, page_size=_MOST_AVERAGED)
+    found = space.graph.memories(listed, page_size=1_000)
     usages = [details.usage for details in found if details.usage is not None]
     count = len(usages)
     score, uses = sum(usage.decay_score for usage in usages), float(sum(usage.uses for usage in usages))

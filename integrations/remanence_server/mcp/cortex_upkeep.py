@@ -16,8 +16,6 @@ from remanence_server.mcp.tool_sets import ToolSet
 TOOLS = ToolSet(lambda message: {"success": False, "message": message})
 _ACTIONS = {"merge": "auto-merge", "review": "llm-review", "keep": "keep-separate"}
 _CLUSTERS = "Call cluster_memories first: it returns the ids."
-_MAX_KEPT = 1_000
-_MAX_SIZE = 12
 _found: WeakKeyDictionary[Any, dict[tuple[str, str], Any]] = WeakKeyDictionary()
 """The clusters that `cluster_memories` returned last, by engine, and by space and id, for `consolidate_memories`."""
 
@@ -224,12 +222,12 @@ def consolidate_memories(
 
 
 def _clusters(space: Space, threshold: float, most: int, least: int) -> list[Any]:
-    found = space.upkeep.clusters(similarity=threshold, max_size=min(most, _MAX_SIZE))
+    found = space.upkeep.clusters(similarity=threshold, max_size=min(most, 12))
     clusters = [cluster for cluster in found if len(cluster.memories) >= least]
     kept = _found.setdefault(storage_key(space), {})
     for cluster in clusters:
         kept[space.name, cluster.id] = cluster
-    while len(kept) > _MAX_KEPT:
+    while len(kept) > 1_000:
         kept.pop(next(iter(kept)))
     return clusters
 

@@ -24,12 +24,9 @@ from remanence.service.endpoints.graph_operations import all_relations
 TAG = "knowledge-graph"
 _META = "graph"
 _SOURCE = "mcp"
-_RECALLED = 10
 
 EntityFields = dict[str, Any]
-"""`name`, `entityType` and `observations`."""
 RelationFields = dict[str, str]
-"""`from`, `to` and `relationType`."""
 
 
 @dataclass(slots=True)
@@ -169,7 +166,7 @@ class KnowledgeGraph:
             if any(wanted in text.lower() for text in (name, kind, *graph.observations.get(name, {})))
         ]
         if not names and query.strip():
-            hits = self._space.recall(query, limit=_RECALLED).relevant
+            hits = self._space.recall(query, limit=10).relevant
             found = (name for hit in hits for name in _entities_of(hit.memory))
             names = [name for name in dict.fromkeys(found) if name in graph.entities]
         return self._part(graph, names)

@@ -29,7 +29,6 @@ _MODULES = {
     "files": ("file_tools",),
 }
 _OF_OPERATIONS = ("audit", "upkeep")
-"""The sets that consist of operations alone."""
 TOOL_SETS = (*_MODULES, *_OF_OPERATIONS)
 
 

@@ -15,9 +15,7 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 from remanence import InvalidInput
 
 _REQUIRED = ("exp", "iss", "aud", "sub")
-_LEEWAY_SECONDS = 10
 _MIN_RSA_BITS = 2_048
-_MAX_SUBJECT_LENGTH = 200
 _ALGORITHM_OF_CURVE = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 
 
@@ -68,7 +66,7 @@ class UserTokens(TokenVerifier):
                 algorithms=list(key.algorithms),
                 audience=self._audience,
                 issuer=self._issuer,
-                leeway=_LEEWAY_SECONDS,
+                leeway=10,
                 options={"require": list(_REQUIRED)},
             )
         except jwt.PyJWTError:
@@ -77,7 +75,7 @@ class UserTokens(TokenVerifier):
 
 def _access_token(token: str, claims: dict[str, Any]) -> AccessToken | None:
     subject = claims["sub"]
-    if not isinstance(subject, str) or not subject.strip() or len(subject) > _MAX_SUBJECT_LENGTH:
+    if not isinstance(subject, str) or not subject.strip() or len(subject) > 200:
         return None
     scope = claims.get("scope")
     # The id differs for each user, as sessions belong to the client that opened them.

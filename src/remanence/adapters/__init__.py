@@ -141,7 +141,6 @@ def lazy_getattr(
     """Make a `__getattr__` for a package, so that each name is loaded when it is first used.
 
     Args:
-        package: The name of the package.
         modules: For each public name, the module of the package that defines it and the extra of Remanence
             that installs what it needs.
         frameworks: The top-level packages that the extras install.
@@ -218,7 +217,6 @@ def own_hits(hits: Iterable[Hit], space: Space) -> list[Hit]:
     """Return the hits of a space, if those of a union with shared ones are among them.
 
     Args:
-        hits: The hits of a recall.
         space: The space of the user.
     """
     return [hit for hit in hits if hit.space in ("", space.name)]
@@ -427,7 +425,6 @@ class NamedEmbedder:
     """An embedding model of a framework, with the name under which a space stores its vectors.
 
     Args:
-        name: The name of the model.
         embed: Embeds a list of texts.
         embed_query: Embeds a question.
     """

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 MAX_TEXT_LENGTH = 2_000_000
-"""The most characters of a memory. Adapters store this much of a longer message."""
 
 
 def storable_text(text: str, *, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
@@ -50,10 +49,6 @@ def placeholder_text(calls: Sequence[tuple[str, str]], content_types: Iterable[s
     if calls:
         return storable_text(f"[calls {'; '.join(f'{name}({arguments})' for name, arguments in calls)}]")
     return f"[{', '.join(dict.fromkeys(content_types)) or 'no text'}]"
-
-
-_MAX_TTL = timedelta(days=365_000)
-"""The longest time until a message expires: a moment so much later is still a datetime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,4 +132,5 @@ def _duration(count: object, unit: timedelta) -> timedelta | None:
 
 
 def _is_valid(duration: timedelta | None) -> bool:
-    return duration is not None and timedelta(0) < duration <= _MAX_TTL
+    # Such a moment is still a datetime.
+    return duration is not None and timedelta(0) < duration <= timedelta(days=365_000)

@@ -18,9 +18,7 @@ NOT_PASSED_ON = frozenset(
         *("include", "signals", "weights", "reader", "deadline"),  # how is searched, and not for what
     }
 )
-"""Options of `recall` that are no filter of a retriever."""
 RECALL_FILTERS = tuple(field.name for field in fields(RecallOptions) if field.name not in NOT_PASSED_ON)
-"""The filters of a retriever, by their names in `recall`."""
 
 
 def recall_tool_options() -> dict[str, tuple[Any, Any, str]]:

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from remanence.schema import Memory
     from remanence.space.view import View
 
-_MAX_SOURCE_LENGTH = 512
-"""The most characters of the source of a memory. A longer source of a document is kept in its metadata only."""
-_MAX_IDENTITY_LENGTH = 480
-"""Characters up to which the identity of a document is the key of its memory. A longer one is replaced by a digest."""
-
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
@@ -76,7 +71,7 @@ def document_row(
         ours["text"], stored = stored, placeholder_text([], [])
     key = _document_key(f"{document_id}@{source}" if per_source and source else document_id)
     row = {"text": stored, "key": key, "meta": {**_as_json(metadata, document_id), DOCUMENT_FIELD: ours}}
-    usable = source is not None and source.strip() and len(source) <= _MAX_SOURCE_LENGTH
+    usable = source is not None and source.strip() and len(source) <= 512
     return row | ({"source": source} if usable else {})
 
 
@@ -110,7 +105,7 @@ def check_ids(ids: object) -> None:
 
 def _document_key(identity: str) -> str:
     """The key of the memory of a document. A long id is hashed."""
-    if len(identity) > _MAX_IDENTITY_LENGTH:
+    if len(identity) > 480:  # a key has a maximum
         identity = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
     return f"document:{identity}"
 

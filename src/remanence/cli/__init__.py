@@ -40,10 +40,6 @@ from remanence.cli import file_commands, doctor, model_commands, server_commands
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells give it: 128 and the number of the signal."""
-_PIPE_CLOSED = 141
-"""Exit status if whoever reads the output has gone: 128 and the number of SIGPIPE."""
 _DISCARDED = Path(os.devnull)
 
 
@@ -77,11 +73,11 @@ def _run(args: Namespace) -> int:
         return code
     except KeyboardInterrupt:
         print(file=sys.stderr)
-        return _INTERRUPTED
+        return 130  # 128 and the number of the signal, as shells give it
     except BrokenPipeError:
         # The reader has closed the pipe. What is still in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _PIPE_CLOSED
+        return 141  # 128 and the number of SIGPIPE
     except OSError as error:
         # The disk is full, or a file cannot be read or written.
         print_error(type(error).__name__, f"{error}.", as_json=getattr(args, "json", False))

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 section("Spaces, jobs and upkeep")
 
-_POLL_SECONDS = 0.5
-"""Seconds between two looks for queued jobs, if there was none."""
 _RETRY_SECONDS = 5.0
-"""Seconds until the next try, if the ledger could not be reached."""
 
 
 @command("spaces", "spaces ./memory", "folder")
@@ -72,7 +69,7 @@ def work(args: Namespace) -> Result:
                 if run_due():
                     continue
                 process.end_if_idle()
-                pause = _POLL_SECONDS
+                pause = 0.5
             except LedgerUnavailable as error:
                 print(f"trying again: {error}", file=sys.stderr)
                 pause = _RETRY_SECONDS

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 STORY: dict[str, Any] = json.loads(Path(__file__).with_name("demo_story.json").read_text("utf-8"))
 _SIGNALS = ("vectors", "words", "graph", "times")
-_HITS_SHOWN = 3
-"""Hits of a recall that the demo prints."""
 
 
 def run_demo(keep: Path | None, embedder: str | None) -> None:
@@ -37,7 +35,7 @@ def run_demo(keep: Path | None, embedder: str | None) -> None:
         for question in STORY["questions"]:
             _heading(console, question["difficulty"])
             recall = space.recall(question["question"])
-            console.print(recall[:_HITS_SHOWN])
+            console.print(recall[:3])
             console.print(_strongest_signal(space, recall, question), markup=False)
         _show_as_of(console, space)
         _show_erasing(console, space, clock, folder)

@@ -25,10 +25,7 @@ from remanence.schema.version import __version__
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-_MIN_FREE = 200_000_000
-"""Bytes of free disk below which `doctor` warns: a full disk stops writes."""
 _MAX_SPACES = 20
-"""Spaces that `doctor` looks at, so that it ends soon in a folder of many thousands."""
 _MARKS = {"good": "ok", "note": "--", "problem": "!!"}
 
 
@@ -170,7 +167,7 @@ def _folder(args: Namespace) -> Iterator[Finding]:
     yield Finding("folder", "good", f"{folder.resolve()}: {size / 1e6:,.1f} MB")
     yield from _permissions(folder)
     free = shutil.disk_usage(folder).free
-    if free < _MIN_FREE:
+    if free < 200_000_000:  # bytes
         yield Finding(
             "folder", "problem", f"{free / 1e6:,.0f} MB are free on its disk", "Writing stops when it is full."
         )

@@ -24,8 +24,6 @@ from remanence.index.engine.engine import Engine
 from remanence.index.journal import JobState
 from remanence.remember.jobs import record_ended_try, try_job
 
-_IDLE_SECONDS = 60.0
-"""Seconds without a job after which the process for jobs is ended: its models take memory."""
 # Isolated, with the path of this process: neither the current folder nor this one is searched for modules.
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from remanence.cli.job_process import main; main()"
 
@@ -70,7 +68,7 @@ class JobProcess:
     def end_if_idle(self) -> None:
         """End the other process if it has had nothing to do for a while: its models take memory."""
         with self._lock:
-            if time.monotonic() - self._used_at > _IDLE_SECONDS:
+            if time.monotonic() - self._used_at > 60.0:  # its models take memory
                 self._stop()
 
     def close(self) -> None:

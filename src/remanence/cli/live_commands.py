@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 section("Watch and try")
 
-_POLL_SECONDS = 0.5
-"""Seconds between two looks for what was remembered since."""
 _HELP = """Type a message as a user would. What starts with a slash is a command:
   /as-of WHEN   ask what was known then; nothing is stored. /as-of alone returns to now
   /store        store what is typed from now on, or do not (at first it is stored)
@@ -46,7 +44,7 @@ def tail(args: Namespace) -> None:
                 for row in _rows(ledger, _spaces(ledger, args), position):
                     _print_row(row, as_json=args.json)
                 position = head
-            time.sleep(_POLL_SECONDS)
+            time.sleep(0.5)
 
 
 def _spaces(ledger: Ledger, args: Namespace) -> list[str]:

@@ -16,7 +16,6 @@ from remanence.errors import InvalidInput
 from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
 
 _SHOWN_SPACES = 5
-"""Names of spaces that an error lists."""
 
 
 def memory_location(args: Namespace, *, create: bool = False) -> str | Path:

@@ -66,7 +66,9 @@ def remember(args: Namespace) -> Result | Lines:
             job = space.remember(text_or_turns, wait=False, **details)
             return Result({"job": job.id}, job.id)
         facts = space.remember(text_or_turns, **details)
-    if not facts and not args.json:
+    if facts.status == "given up":
+        print(f"stored, but facts were not looked for in all of it: {facts.problem}", file=sys.stderr)
+    elif not facts and not args.json:
         print("stored; no facts were found in it", file=sys.stderr)
     return output.many_memories(facts)
 

@@ -115,8 +115,6 @@ def _lazy_server(server_package: Any, args: Namespace, opened: ExitStack) -> Any
     )
 
 
-_POLL_SECONDS = 0.5
-"""Seconds between two looks of the server for queued jobs, if there was none."""
 _SETTINGS = "host port rate_limit max_body max_file shutdown_seconds log_format log_level"
 
 
@@ -168,7 +166,7 @@ def _traced(args: Namespace) -> Iterator[None]:
 def _jobs_done_in_a_process(space: Space, options: dict[str, Any], seconds: float) -> Iterator[None]:
     """Do the queued jobs of all spaces meanwhile."""
     from remanence.cli.job_process import JobProcess
-    from remanence.index.engine.in_thread import PeriodicThread
+    from remanence.index.engine.periodic_thread import PeriodicThread
     from remanence.recall.profile import read_when_quiet
     from remanence.service.hosting.spaces import Spaces
 
@@ -178,7 +176,7 @@ def _jobs_done_in_a_process(space: Space, options: dict[str, Any], seconds: floa
     def run_once() -> float:
         if not run_due_jobs():
             process.end_if_idle()
-        return _POLL_SECONDS
+        return 0.5
 
     thread = PeriodicThread("remanence-jobs", run_once, problem="the jobs could not be done", retry_seconds=5.0)
     thread.start()

@@ -52,14 +52,6 @@ class Memory(ClosedAtEnd):
         config: A configuration as mem0 has it; see `from_config`.
         space: The space to store them in, in place of the one that `config` or `options` opens.
         options: Arguments of `remanence.open`, such as `location` or `extractor`.
-
-    Example:
-        >>> from remanence.compat.mem0 import Memory
-        >>> memory = Memory(location=None)
-        >>> _ = memory.add("I am allergic to peanuts.", user_id="alice")
-        >>> found = memory.search("What am I allergic to?", filters={"user_id": "alice"})
-        >>> found["results"][0]["memory"], memory.search("allergic", filters={"user_id": "bob"})["results"]
-        ('I am allergic to peanuts.', [])
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None, *, space: Space | None = None, **options: Any) -> None:

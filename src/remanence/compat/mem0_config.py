@@ -11,7 +11,6 @@ from remanence.errors import InvalidInput
 from remanence.index.vectors.stores.qdrant import Qdrant
 
 _MODELS = {"llm": "extractor", "embedder": "embedder"}
-"""The parts that are models, each with the argument of `remanence.open`."""
 _IGNORED = ("version", "history_db_path")
 """The release of mem0's interface, and where it keeps what changed: that is in the ledger."""
 _REFUSED = {

@@ -12,9 +12,7 @@ from remanence.graph.graph_at_time import GraphAtTime
 from remanence.schema import ASSISTANT, MEMORY_KINDS, MICROS_PER_DAY, SELF, micros
 
 _WEEK = 7 * MICROS_PER_DAY
-"""Microseconds of a week."""
 _MONDAY = 4 * MICROS_PER_DAY
-"""1970-01-05, the first Monday, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,15 +27,12 @@ class Diff:
     both lists.
 
     Attributes:
-        learned: New memories.
         revised: Older memories that got a new version.
         superseded: Memories that another one has replaced.
         forgotten: Memories that were forgotten.
         restored: Memories that were restored.
         expired: Memories that `upkeep.expire` recorded as expired.
         erased: The ids of erased memories; their text is deleted.
-        related: New relations.
-        linked: New links.
         invalidated: Relations and links that were invalidated.
         entity_events: Entities that were registered, renamed, merged or split, and what was undone.
     """

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from remanence.graph.graph_at_time import GraphAtTime
 from remanence.graph.layout import seeded_igraph, separate
-from remanence.index.index import PositionCache
+from remanence.index.position_cache import PositionCache
 
 _MAX_GROUPS = 150
 """How many groups of entities are drawn apart; the smallest become one."""

@@ -121,7 +121,6 @@ MENTIONS, NEXT_TURN = "mentions", "next_turn"
 EntityRef: TypeAlias = str | Entity
 """An entity, its id, or any of its names."""
 MemoryRef: TypeAlias = str | Memory
-"""A memory or its id."""
 NodeRef: TypeAlias = str | Memory | Entity
 """A memory, an entity, the id of one, or a name."""
 

@@ -64,12 +64,8 @@ class HistoryEvent:
     """One event in the history of a memory, an entity or an edge. As text it is a sentence.
 
     Attributes:
-        recorded_at: When it was learned.
-        position: The position of its ledger entry.
         kind: What happened.
         description: A text that names what it happened to.
-        actor: Who did it, if known.
-        why: The reason, if one was given.
         value: What it is about; for "superseded" the replacement. None if its text was erased.
         edge_name: The predicate or kind of an edge; "mentions" for events of a memory, and "supersedes" where a memory
             was superseded without a link.

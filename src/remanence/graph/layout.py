@@ -11,8 +11,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-_SEPARATION_ROUNDS = 80
-"""How often nodes that overlap are moved apart, at most."""
 _random_lock = Lock()
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -35,7 +33,7 @@ def seeded_igraph() -> Iterator[None]:
 def separate(points: Floats, boxes: Floats) -> Floats:
     """Move the boxes as little as possible until hardly any two overlap."""
     points = points.copy()
-    for _ in range(_SEPARATION_ROUNDS):
+    for _ in range(80):
         first, second = _overlapping_pairs(points[:, 0] - boxes[:, 0] / 2, points[:, 0] + boxes[:, 0] / 2)
         distance = points[first] - points[second]
         overlap = (boxes[first] + boxes[second]) / 2 - np.abs(distance)

@@ -45,16 +45,12 @@ _NODE_FIELDS = ("label", "kind", "sort", "depth")
 _EDGE_FIELDS = ("name", "valid_from", "valid_until", "recorded_at", "confidence", "evidence", "observed_by", "id")
 _LETTER_WIDTH, _LABEL_LENGTH = 7.2, 26
 """Pixels of the width of an average letter, and letters of a label in a picture."""
-_EDGE_LENGTH = 180.0
-"""Pixels of a typical edge: its name has to fit on it."""
 _BEND = 52.0
 """Pixels by which several edges between two nodes are bent apart."""
 _MARGIN = 90.0
 """Pixels around a picture in SVG: half of a label."""
-_KAMADA_KAWAI_LIMIT = 150
-"""Nodes up to which the layout is by Kamada and Kawai, which is clearer, but takes seconds for a thousand nodes."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-_OF_INKSCAPE = re.compile(r'\s+(?:inkscape|sodipodi|xmlns):[\w-]+="[^"]*"|<!-- [^>]* -->\n')
+_OF_INKSCAPE = re.compile(r'(?<!\s)\s+(?:inkscape|sodipodi|xmlns):[\w-]+="[^"]*"|<!-- [^>]* -->\n')
 """What igraph writes into an SVG for one editor. No text of the graph looks so: quotes in it are escaped."""
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -251,12 +247,13 @@ def _coordinates(subgraph: Subgraph) -> Floats:
         return np.empty((0, 2))
     graph = igraph.Graph(n=len(subgraph.nodes), edges=_edge_ends(subgraph)).simplify()
     with seeded_igraph():
-        if graph.vcount() <= _KAMADA_KAWAI_LIMIT:
+        if graph.vcount() <= 150:  # clearer, but it takes seconds for a thousand nodes
             points = np.array(graph.layout_kamada_kawai().coords)
         else:
             points = np.array(graph.layout_fruchterman_reingold(grid=True).coords)
     lengths = [float(np.hypot(*(points[one] - points[other]))) for one, other in graph.get_edgelist()]
-    points = points * (_EDGE_LENGTH / max(float(np.median(lengths)) if lengths else 1.0, 1e-9))
+    # Pixels: its name has to fit on it.
+    points = points * (180.0 / max(float(np.median(lengths)) if lengths else 1.0, 1e-9))
     widths = [len(_label(node.label)) * _LETTER_WIDTH + 30 for node in subgraph.nodes]
     return separate(points, np.array([(width, 50.0) for width in widths]))
 

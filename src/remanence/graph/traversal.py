@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, NEXT_TURN, GraphAtTime, GraphEdge, GraphNode
-from remanence.index.arrays import Interner
+from remanence.index.arrays.columns import Interner
 from remanence.index.claims.relations import Direction
 from remanence.index.numbers import Row
 from remanence.recall.show import TIMES
@@ -29,14 +29,12 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_DEPTH = 8
-"""Steps from a start, at most: further on, nearly everything is reached."""
 FAN_OUT = 32
 """Relations, and mentions, that are followed from a node that is not the start. It limits the work at an entity that
 nearly every memory mentions."""
 _PATH_FAN_OUT = 256
 """Edges of a node that are read when a path is looked for. It limits the work at an entity that nearly every memory
 mentions."""
-_MAX_LABEL_LENGTH = 120
 _MODES = {"out": "out", "in": "in", "both": "all"}
 _EDGE_COLUMNS = (
     *("source", "name", "target", "valid_from", "valid_until", "recorded_at", "confidence", "observed_by"),
@@ -103,9 +101,6 @@ class Subgraph:
 
     def to_df(self) -> pandas.DataFrame:
         """The edges as a data frame, a row for each, with the labels of both nodes. Needs pandas.
-
-        Returns:
-            The data frame.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -245,7 +240,7 @@ def _public_values(
 
 def _node(graph: GraphAtTime, node: GraphNode, depth: int, memory: Memory | None) -> Node:
     if memory is not None:
-        return Node(memory.id, "memory", truncate(memory.text, _MAX_LABEL_LENGTH), depth, memory.kind)
+        return Node(memory.id, "memory", truncate(memory.text, 120), depth, memory.kind)
     registry, names, position = graph.index.registry, graph.index.names, graph.snapshot.position
     entity_id = registry.entity_of(node.number, position)
     # Most entities are not registered, and to read each of them would take long.

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.index.arrays import MAX_UNRESERVED_VALUES, pack, unpack
+from remanence.index.arrays.codecs import pack, unpack
+from remanence.index.arrays.columns import MAX_UNRESERVED_VALUES
 from remanence.operating_system import user_cache_folder
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ _ENCRYPTED = b"RMNE1\0\0\0"
 _PREFIX = struct.Struct("<8sIIxxxxxxxxxxxxxxxx")  # signature, checksum, length of the table
 _ALIGN = 16
 """Bytes to a multiple of which each array of the file is aligned."""
-_SMALL_FILE = 1 << 20
-"""Bytes of a file whose small arrays are not copied: views of them may keep all of it in memory."""
 _DTYPES = frozenset("biuf")  # booleans and numbers
 _UNREADABLE = (
     *(OSError, EOFError, struct.error),  # truncated or overwritten
@@ -262,7 +261,7 @@ def _decode(content: bytearray) -> Arrays:
         name: np.ndarray(shape, np.dtype(kind), content, first + place)
         for name, kind, place, shape in zip(names.split("\n"), types.split(), places, shapes, strict=True)
     }
-    if len(content) <= _SMALL_FILE:
+    if len(content) <= 1 << 20:  # views of small arrays may keep all of a file in memory
         return arrays
     # Copy small arrays, which are used without a copy: a view of the buffer would keep the whole file in memory.
     return {name: array.copy() if len(array) <= MAX_UNRESERVED_VALUES else array for name, array in arrays.items()}

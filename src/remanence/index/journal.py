@@ -26,7 +26,7 @@ from remanence.events import (
     Used,
     Worked,
 )
-from remanence.index.arrays import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
+from remanence.index.arrays.codecs import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
 from remanence.index.batch import Batch
 from remanence.index.numbers import Position
 from remanence.schema import Entry, TokenUsage, micros

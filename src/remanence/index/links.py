@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Erased, Invalidated, Linked
-from remanence.index.arrays import ENDINGS, GRAPH, GROWING, JSON, TUPLES, Adjacency, Column, EdgeEnds, SavedPart
+from remanence.index.arrays.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
+from remanence.index.arrays.codecs import GROWING, JSON, TUPLES, SavedPart
+from remanence.index.arrays.columns import Column
 from remanence.index.batch import Batch
 from remanence.index.numbers import MemoryNumber, Position
 from remanence.index.versions.catalog import Catalog
@@ -30,7 +32,6 @@ from remanence.schema import (
 )
 
 _KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)
-"""The columns of a link."""
 _SUPERSEDES, _DERIVED_FROM = LINK_KINDS.index("supersedes"), LINK_KINDS.index("derived_from")
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.index.arrays import GROWING, JSON, Column, SavedPart, run_starts, top_indices
+from remanence.index.arrays.codecs import GROWING, JSON, SavedPart
+from remanence.index.arrays.columns import Column, run_starts, top_indices
 from remanence.ports import Stage
 from remanence.schema import MICROS_PER_DAY, Query, Ranking, Window, from_micros, micros
 from remanence.text.temporal import date_order_evidence

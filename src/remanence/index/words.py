@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Plus
 
 from remanence.events import Remembered
-from remanence.index.arrays import INTERNED, Column, Grouped, Interner, Members, PackedTexts, run_starts, top_indices
+from remanence.index.arrays.codecs import INTERNED
+from remanence.index.arrays.columns import Column, Interner, PackedTexts, run_starts, top_indices
+from remanence.index.arrays.grouped import Grouped, Members
 from remanence.index.passages import ASKING_SHARE, passages_of
 from remanence.ports import Stage
-from remanence.schema import Query, Ranking
+from remanence.schema import PLAN_TAG, Query, Ranking
 from remanence.text.lexicon.languages import ENGLISH, tokens_by_language
 from remanence.text.lexicon.word_lists import related_words
+from remanence.text.text import tokens
 
 
 class Postings(Grouped):
@@ -217,9 +220,7 @@ score. It limits the work."""
 
 NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
-"""For each word the documents that contain it, sorted, and the turns that follow one."""
 RelatedMatches = dict[str, list[tuple[str, NDArray[np.int32]]]]
-"""For each word of the question the related words, and the documents that contain each."""
 _NO_DOCUMENTS = np.empty(0, np.int32)
 
 
@@ -458,8 +459,13 @@ class Words:
 
 
 def passage_tokens(version: Remembered | None) -> list[tuple[list[str], str, bool]]:
-    """The words and the language of each passage of one version, and whether it asks; at least one."""
+    """The words and the language of each passage of one version, and whether it asks; at least one. The tags of a text
+    in one passage are words of it: those of a fact are what a language model would search for it by."""
     found = [(*tokens_by_language(passage.text), passage.asks) for passage in passages_of(version)]
+    if version is not None and version.turn is None and len(found) == 1:
+        [(words, language, asks)] = found
+        tags = [word for tag in version.tags if tag != PLAN_TAG for word in tokens(tag, language)]
+        found = [([*words, *tags], language, asks)]
     return found or [([], ENGLISH, False)]
 
 

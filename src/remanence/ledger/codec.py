@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import datetime
 from functools import cache
+from operator import index
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -181,11 +182,10 @@ def _pairs(stored: Iterable[Sequence[Any]]) -> tuple[tuple[Any, Any], ...]:
 
 # The fields whose type JSON does not preserve.
 _PARSERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(
-        "positions names evidence memories facts context made used hidden promoted edges left tags".split(), tuple
-    ),
+    **dict.fromkeys("names evidence memories facts context made used hidden promoted edges left tags".split(), tuple),
     **dict.fromkeys(("until", "expires_at", "told_at", "last_used"), from_micros),
     **dict.fromkeys(("revised", "passages"), _pairs),
+    "positions": lambda stored: tuple(map(index, stored)),
     "valid": _window,
     "turn": _turn,
     "aliases": lambda stored: tuple(Alias(name, *map(_window, valid)) for name, *valid in stored),

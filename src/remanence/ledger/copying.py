@@ -34,7 +34,6 @@ _DELETE_VECTORS = "DELETE FROM space_embedding"
 _SHARED = "SELECT hash, model, vector FROM embedding WHERE hash"
 
 HashesOf = Callable[[Event], Sequence[bytes]]
-"""The hashes of the texts in an event that may have a vector."""
 
 
 class _CopyState(NamedTuple):

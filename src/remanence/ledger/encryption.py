@@ -20,15 +20,11 @@ from remanence.errors import EncryptionKeyError, InvalidInput, LedgerCorrupt, Mi
 from remanence.ledger.chain import SALT_SIZE, StoredEntry
 
 KEY_VARIABLE, KEYRING_VARIABLE = "REMANENCE_KEY", "REMANENCE_KEYRING"
-"""The environment variables with a key, and with its name in the keyring."""
 _SERVICE = "remanence"
-"""The name of the service under which a keyring has keys."""
 _KEY_SIZE, _NONCE_SIZE, _TAG_SIZE = 32, 12, 16
-"""Bytes of a key of AES-256, of a nonce of GCM and of its tag."""
 _PIECE = 1 << 26
 """Bytes of a file that are encrypted at a time: a call takes less than 2 GiB."""
 _CONTENT_SIZE, _DIGEST_SIZE = 32, 16
-"""Bytes of the content hash of an entry, and of a digest with the key."""
 
 
 @dataclass(frozen=True, slots=True)

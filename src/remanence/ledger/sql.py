@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 Read = Callable[[str, Sequence[Any]], list[Any]]
-"""Runs a statement with these values, and returns its rows."""
 BATCH = 500
-"""Values in one list of a statement."""
 VECTOR_DTYPE = np.dtype("<f4")
 
 

@@ -15,7 +15,6 @@ APPLICATION_ID = 0x52454D4E
 CHUNK = 2000
 """Entries that are read at a time; between two chunks a reader holds no lock in the database."""
 SCAN = 100_000
-"""Entries that one statement looks through for a kind."""
 HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer records the last entry
 ERASED_KEY = "ledger:erased"  # the position of the last entry that records an erasure
 VECTORS_KEY = "ledger:vectors"  # the digests of all vectors, combined by exclusive or

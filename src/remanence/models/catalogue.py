@@ -25,7 +25,6 @@ from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput
 ModelPurpose = Literal["embedder", "reader"]
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 READER_MAX_TOKENS = 240
-"""Word pieces of a question and a text together, at most, for readers of one text."""
 
 
 @dataclass(frozen=True, slots=True)

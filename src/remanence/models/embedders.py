@@ -57,13 +57,9 @@ SHA256 = {
 }
 DEFAULT, FAST = "default", "fast"
 EMBEDDER_VARIABLE = "REMANENCE_EMBEDDER"
-"""The environment variable that names an embedder in place of the default one."""
 _QUESTION, _TEXT = 0, 1
-"""The kinds of texts that the default embedder tells apart."""
 _WINDOW = 94
 """Word pieces that the default embedder reads at once. Of a longer text it takes the mean of several windows."""
-_MAX_WINDOWS = 8
-"""Windows of a text that are read, at most. It limits the work for a long text."""
 FORMER_DEFAULT = "wordllama-256"
 """The default embedder of ledgers that were written before this table was there."""
 BLOCK_SIZE = 4096
@@ -293,7 +289,7 @@ class SentenceEmbedder:
     def _vector(self, text: str, kind: int) -> Vector:
         """The vector of a text; of a long one the mean of those of its windows."""
         words = self._model.pieces
-        split = words.split(text, _WINDOW * _MAX_WINDOWS)
+        split = words.split(text, _WINDOW * 8)
         windows = [split[start : start + _WINDOW] for start in range(0, len(split), _WINDOW)] or [[]]
         rows = []
         for window in windows:

@@ -29,14 +29,15 @@ _NO_STREAMING = {"tags": ["nostream"]}  # LangGraph keeps the tokens of such a c
 class Reply:
     """The answer to a prompt: `fields` from structured output, `text` otherwise, or the `problem`.
 
-    After `timed_out` the model is not asked again, as that would wait as long again. `usage` are the tokens that it
-    read and wrote.
+    After `timed_out` the model is not asked again, as that would wait as long again, and after `refused` neither: its
+    service does not accept the key. `usage` are the tokens that it read and wrote.
     """
 
     fields: Mapping[str, Any] | None = None
     text: str = ""
     problem: str | None = None
     timed_out: bool = False
+    refused: bool = False
     usage: TokenUsage | None = None
 
 
@@ -81,9 +82,10 @@ def _ask_langchain(model: Any, prompt: str, schema: type[BaseModel] | None) -> R
     answer = bound.invoke(prompt, config=_NO_STREAMING)
     if not (isinstance(answer, Mapping) and "raw" in answer):
         return _reply(answer)  # the model ignores `include_raw`
-    parsed = answer.get("parsed")
-    reply = _reply(answer["raw"] if parsed is None else parsed)
-    return replace(reply, usage=_langchain_usage(answer["raw"]))
+    raw, parsed = answer["raw"], answer.get("parsed")
+    cut = next(iter(getattr(raw, "invalid_tool_calls", ())), None) if parsed is None else None
+    reply = _reply((cut and cut.get("args")) or (raw if parsed is None else parsed))
+    return replace(reply, usage=_langchain_usage(raw))
 
 
 def _ask_llamaindex(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
@@ -135,7 +137,24 @@ class WithTimeout:
             # Only the first line: the next ones often repeat the prompt.
             first_line = next(iter(str(error).splitlines()), "")
             problem = f"raised {type(error).__name__}: {first_line[:120]}".rstrip(": ")
-            return Reply(problem=problem, usage=TokenUsage(1))  # a call that is refused costs nothing
+            # A call that is refused costs nothing.
+            return Reply(problem=problem, refused=is_refused(error), usage=TokenUsage(1))
+
+
+def is_refused(error: BaseException | None) -> bool:
+    """Whether a service refused the key: the error, or one that caused it, has the status 401 or 403.
+
+    >>> class AuthenticationError(Exception):
+    ...     status_code = 401
+    >>> is_refused(AuthenticationError("Incorrect API key")), is_refused(ConnectionError("503"))
+    (True, False)
+    """
+    while error is not None:
+        owners = (error, getattr(error, "response", None))
+        if any(getattr(owner, name, None) in (401, 403) for owner in owners for name in ("status_code", "code")):
+            return True
+        error = error.__cause__
+    return False
 
 
 def has_return_type(function: object, kind: type) -> bool:

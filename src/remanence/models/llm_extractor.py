@@ -8,6 +8,7 @@ prompt_facts.txt      a conversation and known facts -> facts, and what they do 
 prompt_profile.txt    lines about somebody -> a few sentences, each with its lines
 prompt_merge.txt      memories that say nearly the same -> one text that says all of it
 prompt_retry.txt      is appended after an answer that could not be read
+prompt_rest.txt       is appended after an answer that was cut
 prompt_schemas.json   the JSON schema of one row of each answer
 """
 
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from remanence.errors import InvalidInput
 from remanence.models.llm_clients import has_return_type, resolve_llm
-from remanence.models.llm_facts import Row, checked_fact, match_spelling, parse_index, parse_rows
+from remanence.models.llm_facts import Row, checked_fact, match_spelling, parse_index, parse_rows, rows_before_cut
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
 from remanence.ports import EVERY_TURNS, QUIET_SECONDS
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, TokenUsage, Utterance
@@ -45,16 +46,18 @@ log = logging.getLogger(__name__)
 FREE_FACTS, LETTERS_PER_FACT = 20, 50
 """Facts of an answer, at most: this number, and one for so many characters of the conversation. More are no answer to
 it."""
+MAX_CALLS = 5
+"""Calls for one answer, at most: it may have to be asked for again, or may be cut several times."""
 LETTERS_PER_TOKEN = 4
 """How many letters a token has, roughly, in English."""
-PROMPT_VERSION = "4"
+PROMPT_VERSION = "5"
 """The ledger stores it with everything that was found by these prompts. Raise it with every change to them, so that
 facts from an older prompt can be recognised."""
 _FOLDER = Path(__file__).parent
 FACTS_PROMPT, PROFILE_PROMPT, MERGE_PROMPT = (
     Template((_FOLDER / f"prompt_{name}.txt").read_text("utf-8")) for name in ("facts", "profile", "merge")
 )
-RETRY_PROMPT = (_FOLDER / "prompt_retry.txt").read_text("utf-8")
+RETRY_PROMPT, REST_PROMPT = ((_FOLDER / f"prompt_{name}.txt").read_text("utf-8") for name in ("retry", "rest"))
 _ROW_SCHEMAS = json.loads((_FOLDER / "prompt_schemas.json").read_text("utf-8"))
 
 
@@ -70,8 +73,8 @@ class LLMExtractor:
     """Finds facts with a LangChain chat model, a LlamaIndex LLM, or a function from a prompt to text.
 
     The model is called once for a conversation, for structured output if it supports that, else for JSON in text. If
-    the answer cannot be parsed it is called once more. A conversation longer than `chunk_size` is read in parts. `add`
-    never calls the model. Thread-safe.
+    the answer cannot be parsed it is called once more, and if it was cut, for the rest. A conversation longer than
+    `chunk_size` is read in parts. `add` never calls the model. Thread-safe.
 
     Args:
         model: The chat model, LLM or function.
@@ -182,8 +185,13 @@ class LLMExtractor:
         has_answered = not chunks or read[0].answered
         model, prompt = (self.model, self.prompt) if has_answered else (None, None)
         is_complete = all(result.answered for result in read)
-        usage = sum((result.usage for result in read), TokenUsage())
-        return ExtractionResult(tuple(facts.values()), self.name, model, prompt, problem, is_complete, usage)
+        unread = {piece.turn for chunk in chunks[len(read) - (not is_complete) :] for piece in chunk.pieces}
+        return ExtractionResult(
+            *(tuple(facts.values()), self.name, model, prompt, problem, is_complete),
+            usage=sum((result.usage for result in read), TokenUsage()),
+            unread=tuple(sorted(unread)),
+            refused=any(result.refused for result in read),
+        )
 
     def summarize(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
         """A profile in the third person, each sentence with the numbers of its lines.
@@ -200,11 +208,11 @@ class LLMExtractor:
             return None
         quoted = json_lines({"line": index, "text": line} for index, line in enumerate(included))
         word_limit = max(1, max_tokens * LETTERS_PER_TOKEN // 7)
-        answer, problem, _ = self._ask(PROFILE_PROMPT.substitute(lines=quoted, words=word_limit), "sentences")
-        if answer is None:
-            log.warning("The model %r %s; no profile was written.", self.model, problem)
+        answer = self._ask(PROFILE_PROMPT.substitute(lines=quoted, words=word_limit), "sentences")
+        if not answer.is_whole:
+            log.warning("The model %r %s; no profile was written.", self.model, answer.problem)
             return None
-        sentences = [sentence for row in answer if (sentence := _profile_sentence(row, included))]
+        sentences = [sentence for row in answer.rows if (sentence := _profile_sentence(row, included))]
         count = _count_fitting([sentence.text for sentence in sentences], max_tokens * LETTERS_PER_TOKEN)
         return tuple(sentences[:count]) or None
 
@@ -220,10 +228,10 @@ class LLMExtractor:
         if sum(map(len, texts)) > self._chunk_size:
             return None
         quoted = json_lines({"text": text} for text in texts)
-        answer, problem, _ = self._ask(MERGE_PROMPT.substitute(memories=quoted), "texts")
-        text = answer[0].get("text") if answer and len(answer) == 1 else None
+        answer = self._ask(MERGE_PROMPT.substitute(memories=quoted), "texts")
+        text = answer.rows[0].get("text") if answer.is_whole and len(answer.rows) == 1 else None
         if not isinstance(text, str):
-            log.warning("The model %r %s.", self.model, problem or "wrote no text, or several")
+            log.warning("The model %r %s.", self.model, answer.problem or "wrote no text, or several")
             return None
         return _with_source_spelling(text, texts)
 
@@ -234,34 +242,54 @@ class LLMExtractor:
             before=json_lines(chunk.preceding_rows(now)),
             conversation=json_lines(chunk.turn_rows(now)),
         )
-        answer, problem, usage = self._ask(prompt, "facts")
-        count = len(answer) if answer else 0
+        answer = self._ask(prompt, "facts")
+        count, problem = len(answer.rows), answer.problem
         letters = sum(len(piece.utterance.text) for piece in chunk.pieces)
         if count > FREE_FACTS + letters // LETTERS_PER_FACT:
-            answer, problem = None, f"gave {count} facts for {letters} letters: none is kept"
-        if answer is None:
-            return _ChunkResult((), problem, usage, answered=False)
-        facts = [fact for row in answer if (fact := checked_fact(row, chunk, now))]
-        if refused := count - len(facts):
+            problem = f"gave {count} facts for {letters} letters: none is kept"
+            return _ChunkResult((), problem, answer.usage, answered=False)
+        facts = [fact for row in answer.rows if (fact := checked_fact(row, chunk, now))]
+        if answer.is_whole and (refused := count - len(facts)):
             problem = f"gave {pluralize(refused, 'fact')} that the conversation does not contain"
         facts.sort(key=lambda fact: fact.source_turns)
-        return _ChunkResult(tuple(facts), problem, usage)
+        return _ChunkResult(tuple(facts), problem, answer.usage, answer.is_whole, answer.refused)
 
-    def _ask(self, prompt: str, key: str) -> tuple[tuple[Row, ...] | None, str, TokenUsage]:
-        """The rows of the answer, or of a second one, in text, if the first cannot be parsed; what went wrong, or "";
-        and the tokens of all calls."""
-        structured = self._structured
-        reply = self.client.ask(prompt, _response_schema(key) if structured else None)
-        usage = reply.usage or TokenUsage()
-        answer = None if reply.problem else parse_rows(reply, key)
-        if answer is None and not reply.timed_out and (structured or not reply.problem):
-            reply = self.client.ask(prompt if reply.problem else prompt + RETRY_PROMPT)
+    def _ask(self, prompt: str, key: str) -> _Answer:
+        """The rows of the answer. If it cannot be parsed, the model is asked once more, in text; if it was cut, for the
+        rest."""
+        rows, usage, addition, is_last = list[Row](), TokenUsage(), "", False
+        schema = _response_schema(key) if self._structured else None
+        for _ in range(MAX_CALLS):
+            reply = self.client.ask(prompt + addition, schema)
             usage += reply.usage or TokenUsage()
             answer = None if reply.problem else parse_rows(reply, key)
             if answer is not None:
-                self._structured = False
-        problem = "" if answer is not None else reply.problem or f"wrote nothing that could be read as {key}"
-        return answer, problem, usage
+                self._structured = self._structured and not (is_last and schema is None)
+                return _Answer((*rows, *answer), usage)
+            more = [row for row in rows_before_cut(reply, key) if row not in rows]
+            if more:
+                rows += more
+                addition = REST_PROMPT + json_lines(rows)
+            elif is_last or reply.timed_out or reply.refused or (reply.problem and schema is None):
+                break
+            else:
+                is_last, schema = True, None
+                addition = addition if reply.problem else addition + RETRY_PROMPT
+        problem = reply.problem or (
+            f"gave a part of its {key}" if rows else f"wrote nothing that could be read as {key}"
+        )
+        return _Answer(tuple(rows), usage, problem, is_whole=False, refused=reply.refused)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The rows of an answer, also those of one that was cut and stayed so; and what went wrong, or ""."""
+
+    rows: tuple[Row, ...]
+    usage: TokenUsage
+    problem: str = ""
+    is_whole: bool = True
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +300,7 @@ class _ChunkResult:
     problem: str
     usage: TokenUsage
     answered: bool = True
+    refused: bool = False
 
 
 def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:

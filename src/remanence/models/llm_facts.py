@@ -33,10 +33,12 @@ from remanence.schema import (
     Window,
 )
 from remanence.text.lexicon.languages import ENGLISH
+from remanence.text.lexicon.word_lists import PLACE_WORDS, PLURAL_RELATIONSHIP_NOUNS, RELATIONSHIP_NOUNS
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.named_entities.name_spans import find_first_person_singular
+from remanence.text.repetition import NEGATION_PATTERN
 from remanence.text.rule_extractor import speaker_name
-from remanence.text.text import normalize_name, normalize_text, replace_unstorable
+from remanence.text.text import normalize_name, normalize_text, replace_unstorable, tokens
 
 Row = Mapping[str, Any]
 _THINKING = re.compile(r"\A\s*<(think\w*)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -60,6 +62,24 @@ def parse_rows(reply: Reply, key: str) -> tuple[Row, ...] | None:
     if not isinstance(listed, list | tuple) or not all(isinstance(row, Mapping) for row in listed):
         return None
     return tuple(listed)
+
+
+def rows_before_cut(reply: Reply, key: str) -> tuple[Row, ...]:
+    """The whole objects of a list that was cut, as by the limit of a model's answers.
+
+    >>> rows_before_cut(Reply(text='{"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
+    ({'text': 'Tea.'},)
+    """
+    decoder, rows = json.JSONDecoder(strict=False), list[Row]()
+    rest = _THINKING.sub("", reply.text).partition(f'"{key}"')[2].partition("[")[2]
+    while rest := rest.lstrip(", \n\t"):
+        try:
+            row, end = decoder.raw_decode(rest)
+        except (ValueError, RecursionError):  # the row that was cut, or the end of the list
+            break
+        rows += [row] if isinstance(row, Mapping) else []
+        rest = rest[end:]
+    return tuple(rows)
 
 
 def parse_index(value: object, count: int) -> int | None:
@@ -122,11 +142,13 @@ share of its words that are. Chosen by hand."""
 _WORDS = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 _KINDS, _NAME_KINDS = _WORDS["kinds"].split(), _WORDS["name kinds"].split()
 _SAME_PREDICATE: dict[str, str] = {word: name for name, words in _WORDS["predicates"].items() for word in words.split()}
+_RELATIVE_OF: dict[str, str] = {word: name for name, words in _WORDS["relatives"].items() for word in words.split()}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"[^\w]+|_+")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 _NUMBER = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)*(?![\w:/-])")
 _ISO = re.compile(r"\d{4}(?:-\d\d){0,2}\b.*")
+_DENIED = re.compile(r"(?:\b(?:not|never|cannot)|(?:n['’]|\b(?:do|does|did|is|was|ca|wo)n)t)\s+(\w+)", re.IGNORECASE)
 _THE_USER = re.compile(r"\bthe user\b|\buser's\b", re.IGNORECASE)
 
 
@@ -146,6 +168,12 @@ def checked_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
     if invented and (overlap == 0 or all(mention.name == SELF for mention in mentions)):
         return None
     if _has_unsaid_number(text, chunk, window, told_at) or _is_of_user_by_assistant(text, piece):
+        return None
+    if (
+        _is_reversed(text, piece.utterance.text)
+        or _is_reversed(quotation, text)
+        or _is_of_other(text, quotation, chunk)
+    ):
         return None
     effects = _effects(row, chunk, told_at)
     if not is_supported(text, piece, chunk, [chunk.known[effect.known_index] for effect in effects], told_at):
@@ -174,7 +202,9 @@ def match_spelling(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
     for name in find_names(text):
         spelled = chunk.find_spelling(name.text)
         if spelled is None:
-            invented = invented or not _is_in_source(name.text, chunk)
+            words = [word for word in _WORD.findall(name.text) if word.lower() not in PLACE_WORDS]
+            # "Newland Avenue" is "newland ave".
+            invented = invented or not words or not _is_in_source(" ".join(words), chunk)
             continue
         text = text.replace(bare_name(name.text), spelled)
         names.append(Mention(spelled, name.kind))
@@ -212,6 +242,32 @@ def _has_unsaid_number(text: str, chunk: Chunk, window: Window, told_at: datetim
 def _is_of_user_by_assistant(text: str, piece: Piece) -> bool:
     """Whether something about the user rests on words of the assistant."""
     return text.lower().startswith("the user") and speaker_name(piece.utterance.speaker) == ASSISTANT
+
+
+def _is_reversed(denying: str, affirming: str) -> bool:
+    """Whether a word that the first text denies stands in the second one, which denies nothing.
+
+    >>> _is_reversed("The user is not allergic to latex.", "im allergic to latex")
+    True
+    >>> _is_reversed("The user does not drink coffee.", "i went off coffee")
+    False
+    """
+    if NEGATION_PATTERN.search(affirming) or "instead" in affirming:
+        return False
+    denied, said = (tokens(text, ENGLISH) for text in (" ".join(_DENIED.findall(denying)), denying))
+    return any(denied.count(word) == said.count(word) for word in set(denied).intersection(tokens(affirming, ENGLISH)))
+
+
+def _is_of_other(text: str, quotation: str, chunk: Chunk) -> bool:
+    """Whether a fact names a relative, a friend or a pet that nobody named, and not the one in its quotation."""
+    named, quoted, said = _relatives(text), _relatives(quotation), _relatives(chunk.text)
+    return bool(named - said) and bool(quoted - named)
+
+
+def _relatives(text: str) -> frozenset[str]:
+    words = (PLURAL_RELATIONSHIP_NOUNS.get(word, word) for word in re.findall(r"[\w-]+", text.lower()))
+    singular = (word if word in RELATIONSHIP_NOUNS else word.removesuffix("s") for word in words)  # "mums"
+    return frozenset(_RELATIVE_OF.get(word, word) for word in singular if word in RELATIONSHIP_NOUNS or word == "child")
 
 
 def _mentions(given: object, names: list[Mention], text: str, chunk: Chunk, piece: Piece) -> tuple[Mention, ...]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from remanence.schema import SELF, Memory, Utterance
 from remanence.text.lexicon.languages import language_of
 from remanence.text.rule_extractor import speaker_name
-from remanence.text.temporal.time_vocabulary import NUMBERS, TENS
+from remanence.text.temporal.time_vocabulary import NUMBERS
 from remanence.text.text import POSSESSIVE, split_passages, strip_accents, tokens
+
+MIN_LIKENESS = 2 / 3
+"""The least share of the words of a quotation that a turn has in this order: one of three may be another one."""
 
 PRECEDING_TURNS = 4
 """Turns before a chunk that the prompt also shows, to understand "he" and "there"."""
@@ -68,12 +71,14 @@ class Chunk:
 
     def find_quotation(self, words: str, turn: int | None) -> tuple[str, Piece] | None:
         """A quotation as it stands in a piece, and that piece, the one of this turn first. "..." stands for words that
-        were left out."""
+        were left out. Words that are nearly right are those that the turn has in their place."""
         parts = [part for part in _LEFT_OUT.split(words) if part.strip(_EDGES)]
-        for piece in sorted(self.pieces, key=lambda piece: piece.turn != turn):
-            found = [next(find_words(part, piece.utterance.text), "") for part in parts]
-            if found and all(found):
-                return " … ".join(found), piece
+        pieces = sorted(self.pieces, key=lambda piece: piece.turn != turn)
+        for find in (lambda part, text: next(find_words(part, text), ""), find_similar_words):
+            for piece in pieces:
+                found = [find(part, piece.utterance.text) for part in parts]
+                if found and all(found):
+                    return " … ".join(found), piece
         return None
 
     def pieces_before(self, piece: Piece, count: int) -> tuple[Piece, ...]:
@@ -103,9 +108,9 @@ class Chunk:
         'Gareth'
         """
         given = bare_name(name)
-        found = list(find_words(given, self._text))
+        found = list(find_words(given, self.text))
         if not found and given:  # "gareths" is how many write "Gareth's"
-            found = [said[:-1] for said in find_words(given + "s", self._text) if said == said.lower()]
+            found = [said[:-1] for said in find_words(given + "s", self.text) if said == said.lower()]
         capitals = (spelled for spelled in found if spelled != spelled.lower())
         return next(capitals, given if found else None)
 
@@ -117,17 +122,14 @@ class Chunk:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """The numbers in the source, in digits, also those in words."""
-        said = re.split(r"[^a-z]+", self._text.lower())
+        said = re.split(r"[^a-z]+", self.text.lower())
         singular = (word if word in NUMBERS else word.removesuffix("s") for word in said)  # "sevens"
-        words = [word for word in singular if word in NUMBERS]
-        pairs = pairwise(words)
-        sums = (NUMBERS[tens] + NUMBERS[ones] for tens, ones in pairs if tens in TENS and 0 < NUMBERS[ones] < 10)
-        thousands = (number + "000" for number in _IN_THOUSANDS.findall(self._text))  # "14k"
-        in_words = (str(NUMBERS[word]) for word in words)
-        return frozenset((*numbers_in(self._text), *thousands, *map(str, sums), *in_words))
+        thousands = (number + "000" for number in _IN_THOUSANDS.findall(self.text))  # "14k"
+        return frozenset((*numbers_in(self.text), *thousands, *map(str, numbers_in_words(singular))))
 
     @cached_property
-    def _text(self) -> str:
+    def text(self) -> str:
+        """All that is shown."""
         said = (piece.utterance.text for piece in (*self.pieces, *self.preceding))
         return "\n".join([*self._speakers, *said, *(memory.text for memory in self.known)])
 
@@ -138,12 +140,12 @@ class Chunk:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(tokens(self._text, self.language)) | self.numbers
+        return frozenset(tokens(self.text, self.language)) | self.numbers
 
     @cached_property
     def language(self) -> str:
         """The language of all that is shown."""
-        return language_of(self._text)
+        return language_of(self.text)
 
 
 def numbers_in(text: str) -> Iterator[str]:
@@ -153,6 +155,26 @@ def numbers_in(text: str) -> Iterator[str]:
     ['12500', '3', '2.50']
     """
     return (_THOUSANDS.sub("", number) for number in _NUMBER.findall(text))
+
+
+def numbers_in_words(words: Iterable[str]) -> Iterator[int]:
+    """The numbers that words say, those of several words and each of these words.
+
+    >>> list(numbers_in_words("two thousand and fifty pounds or sixty three".split()))
+    [2, 50, 2050, 60, 3, 63]
+    """
+    total = part = 0
+    for word in (*words, ""):
+        if word in NUMBERS:
+            yield NUMBERS[word]
+            part += NUMBERS[word]
+        elif word == "hundred":
+            part = 100 * max(part, 1)
+        elif word == "thousand":
+            total, part = total + 1000 * max(part, 1), 0
+        elif word != "and" and total + part:
+            yield total + part
+            total = part = 0
 
 
 def split_into_chunks(
@@ -187,6 +209,33 @@ def find_words(words: str, text: str) -> Iterator[str]:
         end = start + len(wanted)
         if said[start:end] == wanted:
             yield " ".join(text[spans[start][0] : spans[end - 1][1]].split())
+
+
+def find_similar_words(words: str, text: str) -> str:
+    """The words of a text that are most like these, as they are written there; "" if none are.
+
+    >>> find_similar_words("I don't eat any fish", "so i dont eat fish anymore, sorry")
+    'so i dont eat fish'
+    """
+    from rapidfuzz import fuzz  # most quotations are right
+
+    (wanted, _), (said, spans) = _whole_words(words), _whole_words(text)
+    place = fuzz.partial_ratio_alignment(wanted, said, score_cutoff=100 * MIN_LIKENESS)
+    if place is None or place.dest_end - place.dest_start < MIN_LIKENESS * len(wanted):
+        return ""
+    return " ".join(text[spans[place.dest_start][0] : spans[place.dest_end - 1][1]].split())
+
+
+def _whole_words(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    """As `_split`, with "don't" as the one word "dont"."""
+    words, spans = list[str](), list[tuple[int, int]]()
+    for word, (start, end) in zip(*_split(text), strict=True):
+        if spans and text[spans[-1][1] : start] in ("'", "’"):
+            words[-1], spans[-1] = words[-1] + word, (spans[-1][0], end)
+        else:
+            words.append(word)
+            spans.append((start, end))
+    return words, spans
 
 
 def _prompt_fields(utterance: Utterance, now: datetime) -> dict[str, object]:

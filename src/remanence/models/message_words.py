@@ -27,18 +27,6 @@ if TYPE_CHECKING:
 CONSTANT = "<constant>"
 _MAX_LENGTH = 4_000
 """Characters of a message that are read: the purpose of a long one shows early."""
-_CACHED_MESSAGES = 500
-"""Messages whose need of memory is kept, the last ones: a prompt asks for it more than once."""
-_SHORT_MESSAGE = 4
-"""Words below which a message is marked as short. The weights were learned with it."""
-_SHORT_ANSWER = 8
-"""Words below which a turn after a question is marked as an answer. The weights were learned with it."""
-_LONG_TURN = 40
-"""Words from which on the length of a turn says no more. The weights were learned with it."""
-_WORDS_BEFORE = 12
-"""Words of the turn before that count, the last ones. The weights were learned with it."""
-_MAX_EVIDENCE_WORDS = 3
-"""Words that a reason names."""
 # In quotation marks, after "this:", or long after a colon: but not "I'm at the doctor's: what am I allergic to?"
 _QUOTATION = re.compile(
     r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|\bthis(?: \w+)?:\s.+\Z|"
@@ -50,7 +38,7 @@ _NAME = re.compile(r"[a-z,] [A-Z][a-z]+")
 _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 
 
-@lru_cache(_CACHED_MESSAGES)
+@lru_cache(500)
 def need_of_memory(message: str) -> float:
     """The probability that a good answer needs the memories of the speaker, by the words and the vector of a message.
 
@@ -68,7 +56,6 @@ def tells_probability(message: str, before: str = "") -> float:
     """The probability that a message tells something worth remembering: it does not only ask, request or chat.
 
     Args:
-        message: The message.
         before: The turn before it, if there is one: "the second one" tells something after a question.
 
     >>> tells_probability("That locker code has gone clean out of my head.") < 0.2
@@ -83,16 +70,10 @@ _MIN_TELLING, _MIN_TELLING_CLAUSE = 0.2, 0.5
 """The probability, by its words, that a sentence tells something, from which on it counts as telling; and the same for
 one with a question mark and for each clause: more probable than not. Fitted on ../shared/chats, and on how much of the
 evidence of public sets only asks then: 1% in LoCoMo and LongMemEval, 6% in BEAM."""
-_CLAUSE_WORDS = 3
-"""Words of a clause that can tell something: "by the way" does not."""
 _CLAUSE_END = re.compile(r"[,;:–—]\s")
-_MAX_TURN = 1_200
-"""Characters of a turn that is looked at sentence by sentence. A longer one has passages, and tells something."""
-_CACHED_TURNS = 4_000
-"""Turns whose telling part is kept, the last ones: several parts of the index ask for it."""
 
 
-@lru_cache(_CACHED_TURNS)
+@lru_cache(4_000)
 def telling_part(turn: str) -> str:
     """What a turn tells: its sentences without those that only ask, request, greet or thank; "" if there is no other.
 
@@ -101,7 +82,7 @@ def telling_part(turn: str) -> str:
     >>> telling_part("It's Monday 3 November. When's my dentist appointment again?")
     ''
     """
-    if len(turn) > _MAX_TURN:
+    if len(turn) > 1_200:  # a longer one has passages, and tells something
         return turn
     sentences = list(split_sentences(turn))
     telling = [sentence for sentence in sentences if _tells(sentence)]
@@ -126,7 +107,8 @@ def _tells(sentence: str) -> bool:
         return True
     clauses = _CLAUSE_END.split(sentence)
     return len(clauses) > 1 and any(
-        len(tokens(clause)) >= _CLAUSE_WORDS and tells_probability(clause.strip(" ?")) >= _MIN_TELLING_CLAUSE
+        # "by the way" tells nothing.
+        len(tokens(clause)) >= 3 and tells_probability(clause.strip(" ?")) >= _MIN_TELLING_CLAUSE
         for clause in clauses
     )
 
@@ -156,9 +138,7 @@ def evidence_words(message: str) -> list[str]:
     """
     weights = _weights("need_of_memory")
     features = sorted(message_features(message), key=lambda feature: (-weights.get(feature, 0.0), feature))
-    return [
-        feature for feature in features[:_MAX_EVIDENCE_WORDS] if weights.get(feature, 0.0) > 0 and "<" not in feature
-    ]
+    return [feature for feature in features[:3] if weights.get(feature, 0.0) > 0 and "<" not in feature]
 
 
 def message_features(message: str) -> set[str]:
@@ -181,7 +161,7 @@ def message_features(message: str) -> set[str]:
         before = "<start>" if word in "?!" else feature
     if own != head:
         features.add("<quotation>")
-    if len(words) < _SHORT_MESSAGE:
+    if len(words) < 4:  # the weights were learned with it
         features.add("<short>")
     if _NAME.search(own):
         features.add("<name>")
@@ -195,13 +175,14 @@ def turn_features(message: str, before: str = "") -> set[str]:
     ['<answer>', '<words 0>', 'before <start> and']
     """
     features, count = message_features(message), len(message.split())
-    features.add(f"<words {min(count, _LONG_TURN) // 4}>")
+    features.add(f"<words {min(count, 40) // 4}>")  # the weights were learned with it
     if any(character.isdigit() for character in message):
         features.add("<digits>")
     if not before:
         return features | {"<first>"}
-    features |= {f"before {feature}" for feature in message_features(" ".join(before.split()[-_WORDS_BEFORE:]))}
-    if before.rstrip().endswith("?") and count < _SHORT_ANSWER:
+    # The weights were learned with it.
+    features |= {f"before {feature}" for feature in message_features(" ".join(before.split()[-12:]))}
+    if before.rstrip().endswith("?") and count < 8:  # the weights were learned with it
         features.add("<answer>")
     return features
 

@@ -40,15 +40,12 @@ FRAGMENT_WORDS = 4
 
 _MONTHS = "January February March April May June July August September October November December".split()
 _WORD = re.compile(r"[^\W_]+")
-_STEP = 8
-"""Words from the beginning of one piece of a long text to that of the next, when the best piece is looked for."""
 _STOP_WORDS = frozenset(
     "a an and any are as at be been but by can could did do does for from had has have he her him his how i if in is "
     "it its me my of on or our she should so some than that the their them then there they this to us was we were what "
     "when where which who whom whose why will with would you your".split()
 )
 _QUESTION_KIND, _LINE_KIND = 0, 1
-"""The kinds of tokens that the reader tells apart: of the question and its time, and of a line."""
 _RANK_KINDS = (2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 9)
 """The kind of the token that ends a line, by the rank of the line by the signals."""
 
@@ -162,7 +159,7 @@ def excerpt(question: str, text: str, max_words: int) -> str:
     wanted = _stems(question)
     shared = [_stems(word) & wanted for word in words]
     best, best_start = -1.0, 0
-    for start in [*range(0, len(words) - max_words, _STEP), len(words) - max_words]:
+    for start in [*range(0, len(words) - max_words, 8), len(words) - max_words]:
         part = shared[start : start + max_words]
         score = len(set().union(*part)) + 0.05 * sum(map(bool, part))
         if score > best:
@@ -179,11 +176,7 @@ def _stems(text: str) -> frozenset[str]:
 
 DEFAULT_READER, NO_READER = "small", "none"
 READER_VARIABLE = "REMANENCE_READER"
-"""The environment variable that names a reader in place of the default one; "none" turns it off."""
 _CACHED_READINGS, _CACHED_PAIRS = 2_000, 50_000
-"""How many readings of lists, and scores of single texts, are kept, the last ones."""
-_PASSAGE_WORDS = 64
-"""Words of a text that are read by a model that reads one text at a time."""
 
 
 class SmallReader:
@@ -264,7 +257,7 @@ class CrossEncoder:
         self, question: str, lines: Sequence[ReaderLine], *, asked_at: datetime, moment: datetime | None = None
     ) -> ListReading:
         question = shorten_question(question)
-        return _from_answers([self._probability(question, as_line(question, line, _PASSAGE_WORDS)) for line in lines])
+        return _from_answers([self._probability(question, as_line(question, line, 64)) for line in lines])
 
     def _read_pair(self, question: str, text: str) -> float:
         return float(_sigmoid(self._session.run(question, text).ravel()[-1] / self._scale))

@@ -16,7 +16,6 @@ from remanence.ports import Extractor
 from remanence.text.temporal.date_order import given_date_order, use_date_order
 
 DEFAULT_TIMEOUT = 60.0
-"""Seconds of one call, if the caller gives no limit."""
 MAX_STUCK_THREADS = 4
 """Calls that may wait for a hanging model at one time; each occupies a thread."""
 _EXTRACTOR_METHODS = ("extract", "facts", "compare", "summarize", "merge")

@@ -23,22 +23,16 @@ if TYPE_CHECKING:
 
 CLASSES = ("state", "event", "plan", "preference")
 OUTPUTS = (*CLASSES, "moderate", "identity")
-"""The classes, that a memory is of moderate importance, and that it is who somebody is."""
 FILE = Path(__file__).with_name("turn_classes.npz")
 _KINDS: dict[str, MemoryKind] = {"state": "semantic", "event": "episode", "plan": "episode", "preference": "viewpoint"}
 _LABELS = {"state": "what is so", "event": "what happened", "plan": "what is planned", "preference": "a preference"}
 _MINOR, _MODERATE, _IDENTITY = 0.3, 0.6, 0.9
 """The importance, from 0 to 1, of what is minor, moderate, and of what defines who somebody is. Chosen by hand."""
-_NOTHING = 0.1
-"""The importance, from 0 to 1, of a turn that tells nothing. Chosen by hand."""
-_MIN_TELLING = 0.5
-"""The probability from which on a turn tells something."""
 _SHARE_OF_USUAL = 0.5
 """The share of what is usual that is left out when classes are compared: seven of ten turns tell a state, beside what
 else they tell. Fitted on the labelled turns of training/turns: of turns that tell one thing, half of the events are
 then called so and not a third, at no cost elsewhere."""
 _MIN_IDENTITY, _MIN_MODERATE = 0.5, 0.5
-"""The probabilities from which on a turn says who somebody is, and something of moderate importance."""
 
 
 class TurnClass(NamedTuple):
@@ -61,7 +55,6 @@ def classify_turn(
     """What a chat turn or a text tells.
 
     Args:
-        text: The text.
         vector: Its vector by the default embedder; it is embedded if there is none.
         before: The turn before it.
         makes_claims: Whether it makes claims. Then it tells something, whatever its words.
@@ -69,8 +62,8 @@ def classify_turn(
     >>> classify_turn("I am allergic to peanuts.").kind, classify_turn("Yesterday we went to the zoo.").kind
     ('semantic', 'episode')
     """
-    if not makes_claims and tells_probability(text, before) < _MIN_TELLING:
-        return TurnClass("episode", _NOTHING, "nothing that lasts")
+    if not makes_claims and tells_probability(text, before) < 0.5:
+        return TurnClass("episode", 0.1, "nothing that lasts")
     weights, biases, usual = _class_weights()
     odds = weights @ (sentence_embedder().embed([text])[0] if vector is None else vector) + biases
     name = CLASSES[int(np.argmax(odds[: len(CLASSES)] - _SHARE_OF_USUAL * usual))]

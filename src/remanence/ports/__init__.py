@@ -95,7 +95,5 @@ __all__ = [
 ]
 
 Clock = Callable[[], datetime]
-"""Returns the present moment, with its timezone."""
 
 Progress = Callable[[int, int], None]
-"""Called with how many items are done and how many there are."""

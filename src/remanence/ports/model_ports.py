@@ -159,9 +159,7 @@ class Reader(Protocol):
         """What each line is for the question.
 
         Args:
-            question: The question.
             lines: The candidates, in any order.
-            asked_at: When it is asked.
             moment: The end of the past time that the question names; None if it asks about now.
         """
         ...

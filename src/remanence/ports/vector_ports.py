@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector: TypeAlias = NDArray[np.float32]
-"""One vector, or one row for each of several texts."""
 
 LoadVectors: TypeAlias = Callable[[Sequence[bytes]], Mapping[bytes, Vector]]
-"""Returns the embeddings that the ledger has for these text hashes."""
 
 
 @runtime_checkable

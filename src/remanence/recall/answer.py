@@ -113,11 +113,7 @@ class Recall(Sequence[Hit]):
         """The first hits whose lines fit into a token budget.
 
         Args:
-            max_tokens: The budget.
             count_tokens: Counts the tokens of a text. Default: four characters count as one token.
-
-        Returns:
-            A recall with these hits only.
 
         Raises:
             InvalidInput: `max_tokens` is not a whole number from 0 on.
@@ -136,9 +132,6 @@ class Recall(Sequence[Hit]):
     def explain(self) -> str:
         """The hits with their reasons, and the signals that abstained or are missing, as text. Controls that a terminal
         may obey are shown as escapes.
-
-        Returns:
-            Several lines for people.
         """
         lines = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
@@ -183,20 +176,13 @@ class Recall(Sequence[Hit]):
     def to_df(self) -> pandas.DataFrame:
         """The hits as a data frame: scores, the share of each signal, and the fields of the memories. Needs pandas.
 
-        Returns:
-            One row for each hit, best first.
-
         Raises:
             MissingExtra: pandas is not installed.
         """
         return hits_to_df(self.hits)
 
     def show(self) -> HtmlTable:
-        """A table for a notebook: what each signal adds to the score of each hit, as bars.
-
-        Returns:
-            The table.
-        """
+        """A table for a notebook: what each signal adds to the score of each hit, as bars."""
         return recall_table(self)
 
     def __rich__(self) -> Table:
@@ -208,9 +194,6 @@ class Recall(Sequence[Hit]):
         Args:
             ids: Whether the id of each memory stands below its text.
             reasons: Whether a column says why each was found.
-
-        Returns:
-            The table, which a console of rich prints.
         """
         from rich.markup import escape
         from rich.table import Table

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 
 _MAX_CHANCE = 0.05
-"""The probability below which chance alone would do as well, in each of the comparisons, for a setting to be
-recommended."""
-_BOOTSTRAP_SAMPLES = 1_000
-"""Samples of the questions by which intervals are estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +223,7 @@ def mean_scores(scores: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     >>> mean_scores([{"R@1": 1.0}, {"R@1": 1.0}])
     {'n': 2, 'R@1': [1.0, 1.0, 1.0]}
     """
-    samples = np.random.default_rng(7).integers(0, len(scores), (_BOOTSTRAP_SAMPLES, len(scores)))
+    samples = np.random.default_rng(7).integers(0, len(scores), (1_000, len(scores)))
     means: dict[str, Any] = {"n": len(scores)}
     for name in scores[0]:
         values = np.array([score[name] for score in scores])

@@ -233,7 +233,6 @@ def _check_ranking(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
 
 
 _YEAR = 365 * MICROS_PER_DAY
-"""Microseconds of a year."""
 _RECENCY = 0.04
 """The share of its score that a new memory gains, relative to a very old one: enough to order near ties. Chosen on
 LongMemEval, BEAM, RealTalk and LoCoMo."""

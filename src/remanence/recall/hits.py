@@ -28,7 +28,6 @@ _QUOTED_WORD = re.compile(r"(?<!\w)'(\w+)'")
 _STEM_BEGINNING = 3
 """Letters that a word and its stem have in common at the beginning, at most."""
 _ROUNDING = 1e-9
-"""By how much a score may differ from the sum of its reasons."""
 _SMALL_MOVE = 0.01
 """The difference of scores below which a move only breaks ties, and is not listed as a reason."""
 _MOVED_UP = "from the time asked about"

@@ -30,19 +30,9 @@ def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str],
     Args:
         results: The result of `recall`, or `space.get_many(ids)` if only the ids are known.
         context: The rest of the prompt: the question, the conversation, instructions, results of tools.
-        answer: The answer of the model.
 
     Returns:
         The ids, in the order of `results`.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add_many(["Ana lives in Porto.", "Ana is allergic to hazelnuts."])
-        ...     shown, asked = space.recall("Ana"), "What must she not eat?"
-        ...     used = memories_used(shown, context=asked, answer="Ana must not eat hazelnuts.")
-        ...     [space.get(memory_id).text for memory_id in used]
-        ['Ana is allergic to hazelnuts.']
     """
     texts = [context] if isinstance(context, str) else context
     context_words = {word for text in texts for word in tokens(strip_frames(text))}

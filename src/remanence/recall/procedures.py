@@ -21,12 +21,6 @@ from remanence.text.text import normalize_text, truncate
 Outcome = Literal["success", "failure"]
 
 TASK_FIELD, RUN_FIELD = "_procedure", "_run"
-"""The fields of `Memory.meta` with the digest of the task, and with the run."""
-_LAST_RUNS = 5
-"""Runs of some steps, the last ones, that decide whether they still work. Chosen by hand: what worked for a year has to
-be left after a few failures in a row, and not after one."""
-_MAX_AVOIDED = 8
-"""Failed ways that are listed, the last ones, so that a prompt stays short."""
 _NAME_LENGTH, _DESCRIPTION_LENGTH = 64, 1_024
 """The limits of the two fields of a SKILL.md, in characters (agentskills.io/specification)."""
 
@@ -123,27 +117,8 @@ class Procedure:
         """This procedure as the text of a SKILL.md, which agents of several makers read: its name and description, then
         the numbered steps and what to avoid. The folder of the file has the name of the skill.
 
-        Returns:
-            The text.
-
         Raises:
             InvalidInput: Nothing is known to work.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.procedures.record("Deploy the shop", ["build", "release"], now="2026-05-04")
-            ...     print(space.procedures.recall("Deploy the shop").as_skill())
-            ---
-            name: deploy-the-shop
-            description: "Deploy the shop. Use these steps for this task: they worked once, last on 2026-05-04."
-            ---
-            <BLANKLINE>
-            # Deploy the shop
-            <BLANKLINE>
-            1. build
-            2. release
-            <BLANKLINE>
         """
         if self.last_worked is None:
             raise InvalidInput(f"nothing is known to work for the task {self.task!r}. Record a run that worked.")
@@ -225,7 +200,7 @@ def procedure_of(runs: Sequence[TaskRun], tools: Mapping[str, str], probability:
         if best is None or best.is_present
         else {name: installed[name] for name, version in tried.items() if installed[name] != version},
         last_failure=failures[0][0] if failures else None,
-        avoid=tuple(failure for failure, way in failures if not way.works)[:_MAX_AVOIDED],
+        avoid=tuple(failure for failure, way in failures if not way.works)[:8],  # so that a prompt stays short
         memories=tuple(dict.fromkeys(run.memory for run in (*shown, *runs))),
         probability=probability,
     )
@@ -245,7 +220,7 @@ class _Way(NamedTuple):
     def of(cls, runs: list[TaskRun], installed: Mapping[str, str]) -> _Way:
         present = [run for run in runs if run.tools.items() <= installed.items()]
         deciding = present or [run for run in runs if run.tools == runs[-1].tools]
-        return cls(runs, deciding[-_LAST_RUNS:], bool(present))
+        return cls(runs, deciding[-5:], bool(present))
 
     @property
     def works(self) -> bool:

@@ -28,10 +28,8 @@ from remanence.schema import Hit
 log = logging.getLogger(__name__)
 
 DEADLINE_VARIABLE = "REMANENCE_DEADLINE"
-"""The environment variable with the seconds that each recall may take, as for a server."""
 
 MAX_READ_HITS = MAX_LINES
-"""Hits that the reader is given, at most."""
 
 
 @dataclass(frozen=True, slots=True)

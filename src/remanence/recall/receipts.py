@@ -111,9 +111,6 @@ class Receipt(CheckedOptions):
     def to_dict(self) -> dict[str, Any]:
         """This receipt as a dict of JSON types. Optional values that are not set are omitted.
 
-        Returns:
-            A dict that `from_dict` reads.
-
         Example:
             >>> from remanence.schema import EPOCH
             >>> receipt = Receipt("default", 7, "s", "Where is Alice?", EPOCH, kinds=("episode",))
@@ -131,12 +128,6 @@ class Receipt(CheckedOptions):
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Receipt:
         """The receipt that `to_dict` wrote.
-
-        Args:
-            record: The dict.
-
-        Returns:
-            The receipt.
 
         Raises:
             InvalidInput: The dict is not a receipt.
@@ -157,7 +148,6 @@ class Receipt(CheckedOptions):
 
 _FLAGS = ("own_vector", "archive", "vault", "prompt")
 _STORED_NAMES = {"informative_only": "telling"}
-"""The names of options in ledgers, where they differ."""
 _KINDS = get_type_hints(CheckedOptions)
 
 
@@ -194,8 +184,6 @@ class Exposure:
 
 
 _RECORDED_KINDS = kinds_of(Served, Used)
-_FIRST_BATCH = 2_000
-"""Ledger positions that are read first when a receipt is looked for; each later batch has four times as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +229,7 @@ def recorded_recalls(
 
 def _backwards(ledger: Ledger, space: str, head: int) -> Iterator[Entry]:
     """The records of recalls and uses, the newest first. The ledger is read from its end, more and more at a time."""
-    end, size = head, _FIRST_BATCH
+    end, size = head, 2_000  # ledger positions
     while end > 0:
         start = max(0, end - size)
         entries = [entry for entry in ledger.read(space, after=start, kinds=_RECORDED_KINDS) if entry.position <= end]

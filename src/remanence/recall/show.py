@@ -22,9 +22,7 @@ MEMORY_COLUMNS = (
 )
 USAGE_COLUMNS = ("decay_score", "uses", "last_used", "age_days")
 TIMES = frozenset(("valid_from", "valid_until", "told_at", "recorded_at", "expires_at", "last_used", "at"))
-"""The names of all columns with moments."""
 _SHOWN_MEMORIES = 50
-"""Memories that a notebook shows of a list."""
 _HIT_COLUMNS = ("rank", "score", "text", "current", "superseded_by", "reason")
 _RELATION_COLUMNS = (
     *("subject", "predicate", "object", "valid_from", "valid_until", "recorded_at"),

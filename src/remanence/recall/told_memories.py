@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
     from remanence.schema import Memory
 
-_MAX_MEMORIES = 4_000
-"""Memories that are looked at for a profile, the latest ones. It limits the work."""
-_MAX_CACHED = 20_000
-"""Memories that are kept with what was judged of them."""
-_MAX_FACT_LENGTH = 1_000
-"""Characters of the longest text that may be a fact; a longer one that is no chat turn is a document."""
-
 
 class LatestTold(NamedTuple):
     """The latest memories that may be stated."""
@@ -93,7 +86,7 @@ class ToldMemories:
 
     def _judge(self, index: Index, pairs: Sequence[tuple[Memory, str]]) -> None:
         new = [pair for pair in pairs if not self._knows(*pair)]
-        if len(self._known) + len(new) > _MAX_CACHED:
+        if len(self._known) + len(new) > 20_000:
             self._known.clear()
             new = list(pairs)
         texts = [f"{last_words(context, BEFORE_WORDS)} {memory.text}".strip() for memory, context in new]
@@ -115,7 +108,7 @@ def _current_rows(index: Index, position: Position, now: datetime) -> list[Row]:
     """The rows that hold. Needs the lock of the index."""
     rows = np.array(index.current_rows(position), np.int64)
     rows = rows[index.catalog.current_mask(rows, position, now)]
-    rows = rows[np.argsort(index.catalog.times.event_times(rows), kind="stable")][-_MAX_MEMORIES:]
+    rows = rows[np.argsort(index.catalog.times.event_times(rows), kind="stable")][-4_000:]
     rows = rows[~index.catalog.erased_mask(rows)]
     snapshot = index.snapshot(position, now)
     rows = rows[unsuperseded_mask(index, rows, snapshot)]
@@ -141,7 +134,7 @@ def _may_be_stated(memory: Memory, now: datetime) -> bool:
         return False
     if memory.turn is not None:
         return memory.turn.speaker != ASSISTANT
-    return len(memory.text) <= _MAX_FACT_LENGTH and not is_over(memory, now)
+    return len(memory.text) <= 1_000 and not is_over(memory, now)
 
 
 def _told_last(told: Sequence[Told]) -> list[Told]:

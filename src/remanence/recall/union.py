@@ -27,10 +27,8 @@ def join_recalls(question: str, found: Mapping[str, Recall], count: int) -> Reca
     """The best hits of several spaces in one list, each with the name of its space.
 
     Args:
-        question: The question.
         found: What each space answers without a reader, by its name in the union. Of equal hits, those of the earlier
             space come first.
-        count: How many hits to return at most.
     """
     scales = [recall.scales for recall in found.values()]
     ceilings: dict[str, float] = {}
@@ -66,7 +64,6 @@ def read_union(joined: Recall, asked: ParsedQuestion, reader: Reader, now: datet
     Args:
         joined: What `join_recalls` returned.
         asked: The question, parsed.
-        reader: The reader.
         now: The moment of the question.
         deadline: When it has to be done, by `time.monotonic`.
     """

@@ -58,7 +58,6 @@ _FAMILY_WORD_AS_NAME = re.compile(
     rf"\b(?P<word>{_FAMILY_WORD.title()})\b(?! [A-Z])"
 )
 Pair = tuple[str, str]
-"""A name, and another one of the same person."""
 
 
 def alias_events(index: Index, sources: Iterable[Memory], now: datetime, observed_by: str) -> list[Event]:

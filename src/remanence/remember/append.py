@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 
 CHUNK = 250
-"""Memories in one transaction. While it is applied to the index, for some 40 ms, readers wait."""
 
 ExtraEvents = Callable[[Index, Sequence[str]], Sequence[Event]]
-"""Returns the events to write together with memories, given the index and the ids of the memories."""
 
 
 def append(

@@ -303,7 +303,6 @@ class Quarantine:
         id: For `space.audit.release`; None if this is a preview.
         source: The source, observer or conversation.
         memories: What is hidden: what came from it, and what was derived from that alone.
-        why: The reason.
         since: When it began; None if this is a preview.
         released: Whether it was undone.
     """

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Spent, Worked
 from remanence.index.engine.identity import new_id
-from remanence.index.engine.in_thread import PeriodicThread, in_thread
+from remanence.index.engine.in_thread import in_thread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.index import Index
 from remanence.index.journal import JobState, JobStatus
 from remanence.ledger.codec import kinds_of
@@ -45,12 +46,7 @@ _ENDED = "the try was ended"
 
 @dataclass(frozen=True)
 class Job:
-    """A `remember` that runs in the background: its status, and its result once it is done.
-
-    Attributes:
-        id: The id of the job.
-        space: The full name of its space.
-    """
+    """A `remember` that runs in the background: its status, and its result once it is done."""
 
     id: str
     space: str
@@ -108,8 +104,8 @@ class Job:
             )
         if state.status == "given up":
             raise JobFailed(
-                f"job {self.id} was given up after {state.tries} tries: {state.problem}. "
-                "The source is stored; `space.admin.reextract()` reads it again."
+                f"job {self.id} was given up: {state.problem} The source is stored. Its turns are read with the next "
+                "ones of their chat, or by `space.admin.reextract()`."
             )
         return state
 
@@ -216,23 +212,32 @@ def try_job(engine: Engine, space: str, job: JobState) -> bool:
                 _write_unless_finished(engine, space, done, now)
                 engine.locks.delete(job.id)
                 return True
+            if job.conversation is None:
+                sources = remember.with_failed_turns(engine, space, sources)
             source_facts = remember.extract_facts(engine, space, sources, now)
+            result = source_facts.result
             # Facts that were refused are only logged: the same model would give the same answer again.
-            if source_facts.result.problem and not source_facts.result.answered and job.tries + 1 < _MAX_TRIES:
-                spent = remember.spent_events(engine, source_facts, job.id)
-                _postpone(engine, space, job, source_facts.result.problem, spent)
+            if result.problem and not result.answered and not result.refused and job.tries + 1 < _MAX_TRIES:
+                _postpone(engine, space, job, result.problem, remember.spent_events(engine, source_facts, job.id))
                 return True
 
             def finish(index: Index, facts: Sequence[str]) -> list[Event]:
                 state = index.journal.jobs.get(job.id)  # None: everything in the space was erased in the meantime
                 if state is None or state.is_finished:
                     raise _AlreadyFinished
-                done = Worked(job.id, "done", problem=source_facts.result.problem, memories=tuple(facts))
-                if job.conversation is None or set(ids).issuperset(unread_turns(index, job.conversation)):
+                status: Literal["done", "given up"] = "given up" if source_facts.unread else "done"
+                done = Worked(job.id, status, problem=result.problem, memories=tuple(facts))
+                if (
+                    source_facts.unread
+                    or job.conversation is None
+                    or set(ids).issuperset(unread_turns(index, job.conversation))
+                ):
                     return [done]
                 return [done, _chat_job(new_id(), job.conversation, now)]  # what was said while the model read
 
             remember.store_facts(engine, space, source_facts, now, job=job.id, extra_events=finish)
+            if source_facts.unread:
+                remember.report_given_up(engine, space, result.problem or "")
             engine.locks.delete(job.id)
         except _AlreadyFinished:
             return False
@@ -263,7 +268,7 @@ def record_ended_try(engine: Engine, space: str, job: JobState, reason: str) -> 
 
 
 def _give_up(engine: Engine, space: str, job: JobState, problem: str) -> None:
-    log.error("job %s of space %r is given up: %s", job.id, space, problem)
+    remember.report_given_up(engine, space, problem)
     _write_unless_finished(engine, space, Worked(job.id, "given up", problem=problem))
     engine.locks.delete(job.id)
 

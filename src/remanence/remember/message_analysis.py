@@ -24,12 +24,10 @@ from remanence.text.named_entities.name_rules import find_names, find_question_n
 from remanence.text.rule_extractor import RuleExtractor
 
 _MAX_LENGTH = 4_000
-"""Characters of a message that are read: the purpose of a long one shows early."""
 _EARLIER_CONVERSATION = compile_pattern("message_earlier_conversation", re.IGNORECASE)
 _GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
 _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
 _PUBLIC_KINDS = frozenset({"place", "product", "code", "url"})
-"""The kinds of names that a question of general knowledge often has."""
 _MIN_TELLING = 0.5
 """The probability, by its words, from which on a message tells something to remember: more probable than not."""
 _CERTAIN = 0.95
@@ -48,7 +46,6 @@ class MessageAnalysis:
     Attributes:
         save: Whether it tells something that lasts.
         confidence: How certain that is, 0 to 1.
-        entities: The names in it.
         kind: What a memory of it would be.
         strength: How important it is: 0.3 minor, 0.6 moderate, 0.9 identity-defining; 0 if it is not worth storing.
         reason: The reason as a sentence.
@@ -76,9 +73,6 @@ class RecallAnalysis:
 def analyze_message(text: str) -> MessageAnalysis:
     """Whether this message contains something worth storing.
 
-    Args:
-        text: The message.
-
     Returns:
         Whether to store the message, how important it is, names for it, and the reason as a sentence.
 
@@ -103,12 +97,6 @@ def analyze_message(text: str) -> MessageAnalysis:
 
 def analyze_for_recall(text: str) -> RecallAnalysis:
     """Whether answering this message needs a recall, and the query for it.
-
-    Args:
-        text: The message.
-
-    Returns:
-        Whether to recall, the query, and the reason as a sentence.
 
     Example:
         >>> analysis = analyze_for_recall("Hey, do you remember where my sister lives?")

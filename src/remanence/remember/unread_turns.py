@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.index.index import Index
-from remanence.index.journal import JobState
+from remanence.index.journal import JobState, Journal
 from remanence.index.numbers import Row
 from remanence.ports import EVERY_TURNS, QUIET_SECONDS, FactExtractor
 from remanence.schema import UTC, TokenUsage, micros
@@ -31,6 +31,11 @@ def unread_turns(index: Index, conversation: str) -> list[str]:
     with index.lock:
         rows = _unread_rows(index, conversation)
         return [index.catalog.ids[index.catalog.memory_of(row)] for row in rows]
+
+
+def failed_turns(index: Index, conversation: str) -> list[str]:
+    """The ids of the unread turns of a chat for which a language model was asked, and failed, in the order told."""
+    return [turn for turn in unread_turns(index, conversation) if index.journal.extractions.get(turn)]
 
 
 def due_at(engine: Engine, index: Index, job: JobState) -> int:
@@ -80,9 +85,10 @@ def _unread_rows(index: Index, conversation: str) -> list[Row]:
     position = index.catalog.position
     visible = index.catalog.restrict_to_active(index.catalog.visible_mask(position), position)
     rows = np.flatnonzero(visible & index.fields.conversation_mask([conversation]))
-    return [row for row in rows.tolist() if not _is_read(index, row)]
+    memory_of, ids = index.catalog.memory_of, index.catalog.ids
+    return [row for row in rows.tolist() if not is_read(index.journal, ids[memory_of(row)])]
 
 
-def _is_read(index: Index, row: Row) -> bool:
-    records = index.journal.extractions.get(index.catalog.ids[index.catalog.memory_of(row)], ())
-    return any(record.by != VERBATIM for record in records)
+def is_read(journal: Journal, memory: str) -> bool:
+    """Whether a language model has looked for facts in a memory."""
+    return any(record.by != VERBATIM for record in journal.extractions.get(memory, ()))

@@ -17,7 +17,6 @@ _TIME = "datetime64[us, UTC]"  # microseconds: nanoseconds would not reach from 
 _LEFT = 'style="text-align: left"'
 """Notebooks align the cells of a table to the right, which suits numbers and not texts."""
 _MAX_ROWS, _MAX_CELL_LENGTH = 500, 2_000
-"""Rows of a table in a notebook, and characters of a cell."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -123,12 +123,9 @@ class Change:
     """What one ledger entry did to a memory.
 
     Attributes:
-        position: The position of the entry.
         at: When it was written.
         kind: "remembered", "forgotten", "restored" or "erased".
-        memory_id: The id of the memory.
         memory: The new memory or version; only for "remembered".
-        why: The reason.
     """
 
     position: int

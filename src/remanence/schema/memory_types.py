@@ -24,7 +24,6 @@ SELF = "me"
 DEFAULT_CONVERSATION = "default"
 """The conversation of a turn that names none."""
 ASSISTANT = "assistant"
-"""The name of the assistant in a conversation."""
 PLAN_TAG = "plan"
 """The tag of a fact that somebody intends, or that was to come when it was told. Its kind is "episode"."""
 RULES = "rules"
@@ -38,10 +37,7 @@ class Turn:
     """The turn of a conversation in which a memory was told.
 
     Attributes:
-        conversation: The name of the conversation.
         number: The number of the turn.
-        speaker: Who spoke.
-        at: When.
         before: The turn before it, if that is not stored itself and this one may not be understood without it.
     """
 
@@ -92,7 +88,6 @@ class Alias:
     """Another name of an entity.
 
     Attributes:
-        name: The name.
         valid: When it is used.
     """
 
@@ -106,9 +101,7 @@ class Entity:
 
     Attributes:
         id: The id. It stays the same when names change.
-        name: The main name.
         kind: What it is, such as "person".
-        aliases: The other names.
     """
 
     id: str
@@ -127,7 +120,6 @@ class Relation:
     """A claim about two entities, as one view knows it.
 
     Attributes:
-        id: The id of the relation.
         subject: The name of the entity that the claim is about.
         predicate: The predicate, such as "lives_in".
         object: The name of the other entity.
@@ -135,7 +127,6 @@ class Relation:
         claimed_window: When it is true, as stated.
         recorded_at: When it was first learned.
         confidence: How certain it is, from 0 to 1.
-        observed_by: Who stated it.
         evidence: The ids of the memories that state it.
         replaced_by: The id of the relation that followed it, if the predicate has one value at a time.
     """
@@ -162,15 +153,10 @@ class Link:
     """A link from one memory to another.
 
     Attributes:
-        id: The id of the link.
         source: The id of the memory that the link starts from.
         kind: What the link means, such as "supersedes".
         target: The id of the memory that the link goes to.
-        valid: When it is true.
-        recorded_at: When it was learned.
         confidence: How certain it is, from 0 to 1.
-        observed_by: Who stated it.
-        why: The reason.
         corroborated_by: Others who stated the same since, which raises the confidence.
     """
 
@@ -194,8 +180,6 @@ class Extraction:
     """What an extractor found in a text.
 
     Attributes:
-        mentions: The names.
-        triples: The claims.
         valid: When the text is true or happened.
         times: All times that it names.
     """
@@ -208,13 +192,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """Input of an extractor: a turn of a conversation, or a text.
-
-    Attributes:
-        text: The text.
-        speaker: Who said it.
-        at: When it was said.
-    """
+    """Input of an extractor: a turn of a conversation, or a text."""
 
     text: str
     speaker: str | None = None
@@ -228,11 +206,12 @@ class FactEffect:
     Attributes:
         known_index: The index of the known fact in the list that the extractor was given.
         effect: "ends": it is no longer true. "replaces": the new fact takes its place. "confirms": it is still true.
-            "extends": the new fact adds something to it, and both are true.
+            "extends": the new fact adds something to it, and both are true. "contradicts": which of them is true is
+            not decided.
     """
 
     known_index: int
-    effect: Literal["ends", "replaces", "confirms", "extends"]
+    effect: Literal["ends", "replaces", "confirms", "extends", "contradicts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,15 +221,9 @@ class Fact:
     The fields up to `expires_at` become the fields of its `Memory`.
 
     Attributes:
-        text: The statement.
         kind: "episode", "semantic" or "viewpoint".
-        mentions: The names in it.
-        triples: Its claims.
-        valid: When it is true or happened.
         importance: 0 to 1: 0.3 minor, 0.6 moderate, 0.9 identity-defining.
         confidence: How certain it is, from 0 to 1.
-        tags: The tags.
-        expires_at: When it expires.
         source_turns: The indexes of the turns it comes from.
         quotation: The words of a turn that it rests on.
         effects: What it does to facts that were known before.
@@ -299,13 +272,14 @@ class ExtractionResult:
     """The facts of a conversation.
 
     Attributes:
-        facts: The facts.
         by: Which extractor found them.
         model: Which language model.
         prompt: The version of the prompt.
         problem: What went wrong if a model failed, or which part of its answer was not kept.
         answered: False if another call may succeed: a background job then tries again.
         usage: The calls of the language model, and their tokens.
+        unread: The indexes of the turns that were not read. Their facts are looked for with the next turns of the chat.
+        refused: Whether the service of the model refused the key (401 or 403), so that trying again is of no use.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -315,6 +289,8 @@ class ExtractionResult:
     problem: str | None = None
     answered: bool = field(default=False, compare=False)
     usage: TokenUsage = field(default=TokenUsage(), compare=False)
+    unread: tuple[int, ...] = field(default=(), compare=False)
+    refused: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

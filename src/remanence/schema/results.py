@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
@@ -128,6 +128,24 @@ class Ranking:
         return cls(signal, missing_reason=reason, has_searched=False)
 
 
+class FoundFacts(list[Memory]):
+    """The memories of a `remember` that waited, and whether everything was read.
+
+    Attributes:
+        status: "done", or "given up" if a language model did not read all of it.
+        problem: Why not, or which part of the model's answer was not kept; None if nothing went wrong.
+    """
+
+    def __init__(
+        self, memories: Iterable[Memory] = (), status: Literal["done", "given up"] = "done", problem: str | None = None
+    ) -> None:
+        super().__init__(memories)
+        self.status, self.problem = status, problem
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.status == "done" else f"<given up: {self.problem} {super().__repr__()}>"
+
+
 class SignalScale(NamedTuple):
     """Which raw scores of a signal count as zero and as its full weight, the power that what is between is raised to,
     and the weight."""
@@ -146,7 +164,6 @@ class Evidence:
     """The result of one signal for one memory.
 
     Attributes:
-        signal: The name of the signal.
         rank: The rank of the memory in its ranking; 1 is first.
         share: Its part of the fused score.
         raw_score: The score of the signal.

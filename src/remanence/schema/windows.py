@@ -59,14 +59,7 @@ class Window:
 
     @classmethod
     def from_moment(cls, moment: datetime) -> Window:
-        """The shortest window that contains `moment`.
-
-        Args:
-            moment: The moment.
-
-        Returns:
-            A window of one microsecond.
-        """
+        """The shortest window that contains `moment`."""
         return cls(moment, moment + timedelta(microseconds=1) if moment < _LATEST else None)
 
     @property
@@ -75,14 +68,7 @@ class Window:
         return self.start is not None or self.end is not None
 
     def overlaps(self, other: Window) -> bool:
-        """Whether both windows contain a common moment.
-
-        Args:
-            other: The other window.
-
-        Returns:
-            True if there is such a moment.
-        """
+        """Whether both windows contain a common moment."""
         return (self.start is None or other.end is None or self.start < other.end) and (
             other.start is None or self.end is None or other.start < self.end
         )

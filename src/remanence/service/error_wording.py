@@ -13,9 +13,6 @@ _CALL = re.compile(r"\b(?:space|remanence)(?:\.\w+)+\(")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`]|space\.|remanence\.)")
 _STEP_BEFORE = re.compile(r":\s+`?$")
 _REST_OF_CLAUSE = re.compile(r"^.*?(?=[;.!?](?:\s|$)|$)", re.DOTALL)
-_MAX_LENGTH = 500
-"""Characters of a call that is looked for in a message, at most: a message may show long values of a user, also with
-many parentheses."""
 
 COMMANDS = {
     "space.admin.reextract": "reextract",
@@ -29,7 +26,6 @@ COMMANDS = {
     "space.recent": "recent",
     "space.unforget": "unforget",
 }
-"""The commands that do the same as a method."""
 
 
 def without_calls(message: str) -> str:
@@ -77,7 +73,7 @@ def _reworded(message: str, commands: dict[str, str]) -> str:
 
 def _call_at(message: str, match: re.Match[str]) -> str:
     """The call that begins with this match; without an end, only the match."""
-    ends = (found.end() for found in re.finditer(r"\)", message[match.start() : match.start() + _MAX_LENGTH]))
+    ends = (found.end() for found in re.finditer(r"\)", message[match.start() : match.start() + 500]))
     calls = (message[match.start() : match.start() + end] for end in ends)
     return next((call for call in calls if _parsed(call) is not None), match[0])
 

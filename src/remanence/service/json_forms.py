@@ -28,7 +28,6 @@ Time = Annotated[
     PlainSerializer(datetime.isoformat, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-"""A moment, written as ISO text."""
 _WINDOWS = {"valid": ("valid_from", "valid_until"), "claimed_window": ("claimed_from", "claimed_until")}
 """Fields that are written as the two ends of their window."""
 
@@ -104,7 +103,6 @@ def wrapped(kind: Any, field: str, title: str) -> Any:
 
 
 DONE = Annotated[Any, WrittenAs(TypedDict("Done", {"done": bool}), lambda value: {"done": True}, lambda fields: None)]
-"""The answer of what returns nothing."""
 
 
 def _as_object(kind: Any, form: Form) -> WrittenAs:

@@ -20,7 +20,7 @@ from remanence.service.json_forms import FORMS, Form, WrittenAs
 from remanence.service.json_forms import json_form as json_form
 from remanence.space.playground import Exchange
 from remanence.transfer.overview import Stats
-from remanence.upkeep.plans import ResultTable
+from remanence.upkeep.plans import Plan, ResultTable, UpkeepPlan
 from remanence.upkeep.runs import Run
 from remanence.upkeep.steps.clusters import Clusters
 from remanence.upkeep.steps.decay import DecayReport
@@ -46,7 +46,6 @@ _Number = Annotated[
 ]
 _Cell = Annotated[str | int | float | None, PlainSerializer(lambda cell: _as_cell(cell))]
 _TEXT = {"text": (str, str)}
-"""The noun as text."""
 
 
 def _as_cell(cell: Any) -> str | int | float | None:
@@ -127,6 +126,14 @@ FORMS |= {
     Clusters: Form(without=("pairs",)),
     DecayReport: Form(more={"total": (int, lambda report: len(report) + report.left_out)}),
     Run: Form(more=_TEXT),
+    Plan: Form(
+        without=("items", "verbs", "title", "columns", "notes", "files", "requires", "is_recorded"),
+        more={"changes": (int, len), "memories": tuple[str, ...], "table": ResultTable},
+    ),
+    UpkeepPlan: Form(
+        without=("reports",),
+        more={"reports": (tuple[ResultTable, ...], lambda plan: tuple(report.table for report in plan.reports))},
+    ),
 }
 
 

@@ -41,7 +41,6 @@ OpenSpace = Callable[[str], Space]
 OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name. Importing `remanence.service.operations` fills it."""
 OPERATION_OF: dict[Method, Operation] = {}
-"""The operation that does what a method does."""
 _FACETS: dict[str, tuple[str, type, type]] = {
     "": ("memory", View, Space),
     "entities": ("entity", EntitiesView, Entities),
@@ -62,14 +61,11 @@ class Operation(Generic[T]):
     """One operation. Called with a space, or a view, and arguments, it returns what its function returns.
 
     Attributes:
-        function: The implementation.
-        name: Its name.
         group: The group of operations that it belongs to.
         http_method: "GET" for what only reads and has few arguments.
         path: The path below that of the space; names in braces are fields of the request.
         access: What a token has to allow.
         slow: Whether it may take seconds, and should not keep others waiting.
-        http_status: The HTTP status of success.
         tools: The set of tools for MCP that it is in, if any.
         opens: The field of the request with the names of other spaces; the function gets these spaces.
         request: The class of the request.
@@ -138,7 +134,6 @@ def operation(
     """Declare a function as an operation. Its first parameter is the space, or a `View` if it can be asked of the past.
 
     Args:
-        http_method: The HTTP method.
         path: The path below that of the space.
         access: What a token has to allow.
         method: The method of a space that it stands for, with the same parameters: the client does that one by it.
@@ -146,7 +141,6 @@ def operation(
         field: The name of the only field of the answer, if the function returns no object. By default a list is
             `items`.
         slow: Whether it may take seconds.
-        http_status: The HTTP status of success.
         tools: The set of tools for MCP that it is in, if any. By its name it can be had as a tool in any case.
         opens: The required field with the names of other spaces, in which the caller has to have the same access.
         limits: Types of parameters that allow less than the function.
@@ -195,9 +189,7 @@ def method_operation(
     """Declare a method of `Space`, or of a facet of it, as an operation. Its first paragraph says what it does.
 
     Args:
-        http_method: The HTTP method.
         path: The path below that of the space.
-        method: The method.
         access: What a token has to allow.
         name: The name of the operation; by default that of the method.
         missing: What `NotFound` says where the method returns None, with the arguments in braces.

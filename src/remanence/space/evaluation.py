@@ -81,8 +81,6 @@ def compare_settings(
 
     Args:
         engine: The engine of the space.
-        space: The name of the space.
-        asked: The questions.
         settings: Options of `recall` by name, besides `reader`, `embedder` and `max_tokens`.
         depths: How many hits each measure looks at, the deepest last.
         progress: Is called with (done, total).

@@ -12,11 +12,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.index.engine.inputs import check_query
+from remanence.index.engine.inputs import check_fraction, check_query
 from remanence.index.engine.policy import LEVELS
 from remanence.index.passages import told_text
 from remanence.models.message_words import only_greets, tells_probability
@@ -31,8 +32,6 @@ from remanence.text.temporal import parse_moment
 from remanence.text.text import normalize_text
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from remanence.recall.answer import Recall
     from remanence.recall.receipts import Receipt
 
@@ -195,14 +194,15 @@ def for_prompt(
         count_tokens=count_tokens,
         now=at,
         keep=keep,
+        min_score=min_score,
         context=before[-CONTEXT_TURNS:],
         exclude_texts=in_prompt,
-        min_score=min_score,
         kinds=kinds,
         tags=tags,
     )
     if record and not found.memories.skip_reason:
-        receipt = None if found.recall.receipt is None else replace(found.recall.receipt, prompt=True)
+        given = found.recall.receipt
+        receipt = None if given is None else replace(given, prompt=True, min_score=min_score)
         _record(self, replace(found.quoted, receipt=receipt))
     return found.memories
 
@@ -235,6 +235,7 @@ def fill_block(
     count_tokens: TokenCounter | None = None,
     now: datetime | None = None,
     keep: Keep = "all",
+    min_score: float | None = None,
     ids: bool = False,
     **options: Any,
 ) -> FilledBlock:
@@ -250,10 +251,11 @@ def fill_block(
         count_tokens: Counts the tokens of a text.
         now: The moment of the question.
         keep: Which turns to quote.
+        min_score: Quote only what has at least this score. How much is needed is judged by all that is found.
         ids: Whether the block has the ids of the memories, for a model with tools.
         **options: Other options of `recall`. With a blank question, what was told last is quoted.
     """
-    today = view._now() if now is None else now
+    today, least = view._now() if now is None else now, check_fraction(min_score, "min_score") or 0.0
     limit = MAX_LIMIT if max_tokens is None else min(MAX_LIMIT, max_tokens // _MIN_LINE_TOKENS + _SPARE_HITS)
     options = {"informative_only": True, "reader": "none", **({} if now is None else {"now": now}), **options}
     while True:
@@ -262,7 +264,7 @@ def fill_block(
         if not share:
             return FilledBlock(PromptMemories(position=recall.position, skip_reason=_NO_NEED), recall)
         room = None if max_tokens is None else max(1, int(share * max_tokens))
-        left_out = dict(_unwanted(recall, question, keep, options.get("exclude_texts") or ()))
+        left_out = dict(_unwanted(recall, question, keep, least, options.get("exclude_texts") or ()))
         left_out |= _doubtful(view, recall, question, options)
         hits = drop_repeated(hit for place, hit in enumerate(recall) if place not in left_out)
         block = build_block(
@@ -275,7 +277,8 @@ def fill_block(
             today=today,
         )
         # Where what was left out took the places of what could be quoted, more is asked for.
-        if len(recall) < limit or len(block.hits) < len(hits) or limit == MAX_LIMIT:
+        is_end = len(recall) < limit or recall[-1].score < least
+        if is_end or len(block.hits) < len(hits) or limit == MAX_LIMIT:
             break
         limit = min(MAX_LIMIT, 4 * limit)
     reason = found_but_too_long(len(hits), room or 0) if hits and not block.text else ""
@@ -293,7 +296,9 @@ def fill_block(
     return FilledBlock(memories, recall)
 
 
-def _unwanted(recall: Recall, question: str, keep: Keep, in_prompt: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _unwanted(
+    recall: Recall, question: str, keep: Keep, least: float, in_prompt: Sequence[str]
+) -> Iterator[tuple[int, str]]:
     """The places of the hits that are not quoted, each with the reason."""
     copies = {normalize_text(text) for text in (question, *in_prompt)}
     asked = frozenset(content_words(question))
@@ -302,6 +307,8 @@ def _unwanted(recall: Recall, question: str, keep: Keep, in_prompt: Sequence[str
         memory = hit.memory
         if normalize_text(memory.text) in copies or _asks_the_same(memory, asked):
             yield place, "the prompt has it"
+        elif hit.score < least:
+            yield place, "its score is below `min_score`"
         elif not _may_quote(memory, keep):
             yield place, "only some turns are quoted (`keep`)"
         elif _only_greets(hit):
@@ -429,8 +436,9 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
 
 
 def _asks_the_same(memory: Memory, asked: frozenset[str]) -> bool:
-    """Whether a turn probably tells nothing, and has no word beside those of the message."""
-    if memory.turn is None or tells_probability(told := told_text(memory)) >= 0.5:
+    """Whether a turn asks or probably tells nothing, and has no word beside those of the message."""
+    told = told_text(memory)
+    if memory.turn is None or ("?" not in told and tells_probability(told) >= 0.5):
         return False
     return {word for word in content_words(told) if not word.isdigit()} <= asked
 

@@ -45,7 +45,6 @@ class StoredFile:
         path: The whole path, with the root.
         content: The text, or the bytes as base64.
         created_at: When the file was created.
-        modified_at: When it was last written.
         memory_id: The id of the memory in which it is stored.
         encoding: "utf-8", or "base64" for a file that is not text.
     """
@@ -81,7 +80,6 @@ class MemoryFiles:
     `run` takes a command of the model's memory tool and returns the text that the model reads.
 
     Args:
-        space: The space.
         root: The folder that all paths begin with. Two roots are two names for the same files.
         recallable: True keeps the files among the memories of the space, so that `space.recall` finds them too. By
             default they are in its child "files". Choose once: the two do not see each other's files.
@@ -89,16 +87,6 @@ class MemoryFiles:
     Raises:
         NotFound: There is no such file. The message is for the model, as all of these are.
         InvalidInput: The path leads out of the root or through a file, or an argument is not valid.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     files = MemoryFiles(space)
-        ...     _ = files.write("/memories/tea.md", "Alice drinks green tea.")
-        ...     edit = {"command": "str_replace", "path": "/memories/tea.md", "old_str": "green", "new_str": "black"}
-        ...     _ = files.run(edit)
-        ...     files.read("/memories/tea.md").content, len(files.history("/memories/tea.md"))
-        ('Alice drinks black tea.', 2)
     """
 
     def __init__(self, space: Space, *, root: str = "/memories", recallable: bool = False) -> None:
@@ -124,9 +112,6 @@ class MemoryFiles:
 
         Args:
             moment: A datetime, a date, or text such as "2026-05-01" or "last May".
-
-        Returns:
-            Files that cannot be written to.
         """
         past = copy(self)
         past._view = self._view.as_of(moment)
@@ -137,17 +122,11 @@ class MemoryFiles:
 
         Args:
             path: A path below the root.
-
-        Returns:
-            The same path.
         """
         return self._absolute(self._relative(path))
 
     def find(self, path: str) -> StoredFile | None:
         """The file at a path.
-
-        Args:
-            path: The path of the file, below the root.
 
         Returns:
             The file; None if there is none.
@@ -158,12 +137,6 @@ class MemoryFiles:
 
     def read(self, path: str) -> StoredFile:
         """The file at a path.
-
-        Args:
-            path: The path of the file, below the root.
-
-        Returns:
-            The file.
 
         Raises:
             NotFound: There is none.
@@ -178,9 +151,6 @@ class MemoryFiles:
 
         Args:
             folder: The path of the folder; None is the root.
-
-        Returns:
-            The files, sorted by path.
         """
         below = self._relative(folder or self.root)
         memories = (memory for memory in self._view.memories(tags=_TAG) if _is_file(memory))
@@ -189,9 +159,6 @@ class MemoryFiles:
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is the root, or has a file below it.
-
-        Args:
-            path: The path.
 
         Returns:
             False for a file, and where there is nothing.
@@ -202,7 +169,6 @@ class MemoryFiles:
         """Write a file: a new one, or a new version of one.
 
         Args:
-            path: The path of the file, below the root.
             content: The text, or the bytes as base64.
             encoding: "utf-8" for text, "base64" for bytes.
 
@@ -223,10 +189,6 @@ class MemoryFiles:
     def delete(self, path: str, *, why: str | None = None) -> list[StoredFile]:
         """Delete a file, or a folder with all that is below it. Its versions stay in the history.
 
-        Args:
-            path: The path of the file or folder, below the root.
-            why: The reason, for the history.
-
         Returns:
             The files that were deleted.
 
@@ -245,7 +207,6 @@ class MemoryFiles:
         """Rename or move a file, or a folder with all that is below it.
 
         Args:
-            old_path: The path of the file or folder.
             new_path: The path that it gets.
 
         Returns:
@@ -278,12 +239,6 @@ class MemoryFiles:
 
     def history(self, path: str) -> list[FileVersion]:
         """Every version of a file that is or was at a path, also those under earlier names.
-
-        Args:
-            path: The path of the file, below the root.
-
-        Returns:
-            The versions, oldest first.
 
         Raises:
             NotFound: There never was a file.
@@ -548,9 +503,7 @@ _COMMANDS: dict[str, tuple[Callable[..., str], tuple[str, ...], tuple[str, ...]]
     "delete": (_delete, ("path",), ()),
     "rename": (_rename, ("old_path", "new_path"), ()),
 }
-"""The commands, each with the arguments that it needs, and those that it may have."""
 _OTHER_NAMES = {"insert": {"new_str": "insert_text"}, "rename": {"path": "old_path"}}
-"""Names under which some frameworks and models pass an argument."""
 
 
 def _text_file(files: MemoryFiles, path: str) -> StoredFile:

@@ -263,7 +263,6 @@ def restore(
     used if they are those of its texts; otherwise the texts are embedded.
 
     Args:
-        path: The file.
         into: A space, or a folder, which is opened with the other arguments and closed again. Spaces below the
             exported one are imported below this one.
         progress: True shows a progress bar; a function is called with (done, total).
@@ -275,17 +274,6 @@ def restore(
     Raises:
         InvalidInput: The file cannot be read or is damaged, or the space is not empty.
         LedgerTooNew: A later release wrote the file.
-
-    Example:
-        >>> import remanence, tempfile
-        >>> from pathlib import Path
-        >>> file = Path(tempfile.mkdtemp()) / "memory.jsonl.gz"
-        >>> with remanence.open(None) as old, remanence.open(None) as new:
-        ...     memory = old.add("Alice lives in Porto.")
-        ...     _ = old.admin.export(file)
-        ...     _ = remanence.restore(file, into=new)
-        ...     new.get(memory.id) == memory
-        True
     """
     file_path = inputs.check_unlinked_path(path, "path")
     with ExitStack() as opened, progress_bar(progress, "importing") as report_progress:

@@ -46,7 +46,6 @@ class Exchange:
     """What a space did with one message.
 
     Attributes:
-        message: The message.
         prompt: The block that would stand beside the message, and the hits that it quotes.
         considered: The memories that were found, quoted ones first, each with the reason.
         why_empty: Why the block is empty; "" if it quotes something.
@@ -88,7 +87,6 @@ def exchange(
 
     Args:
         view: The space, or a view of it.
-        message: The user's message.
         turns: The turns before it, oldest first, as dicts with `role` and `content`.
         store: Whether to store the message and the answer.
         answer: Whether the language model of the space, `remanence.open(extractor=...)`, is asked.

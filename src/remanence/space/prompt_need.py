@@ -15,6 +15,7 @@ from remanence.recall.log_odds import log_odds
 from remanence.recall.question import CONTEXT_TURNS, is_follow_up
 from remanence.schema import ASSISTANT, SELF
 from remanence.text.named_entities.name_rules import find_question_names
+from remanence.text.repetition import drop_repeated
 from remanence.text.text import normalize_name
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ _WORDS, _NEARER, _NAMES, _BIAS = 0.76, 17.22, 6.5, -3.52
 _MARGIN = 1e-3
 """The probability that is added to a probability before the log of its odds is taken. The weights were fitted with
 it."""
-_COMPARED = 30
-"""Hits with which the nearest one is compared. The weights were fitted with it."""
 
 
 class Need(NamedTuple):
@@ -50,10 +49,12 @@ def need_of(message: str, turns: Sequence[Mapping[str, str]], recall: Recall) ->
     if turns and is_follow_up(message, names):
         told = [turn["content"] for turn in turns[-CONTEXT_TURNS:] if turn.get("role", "user") != ASSISTANT]
         need = max(need, need_of_memory(" ".join([*told, message])))
-    hits = recall.hits[:_COMPARED]
-    near = [own.raw_score for hit in hits for own in hit.evidence if own.signal == "vectors"]
-    mean = sum(near) / max(len(near), 1)
-    nearer = (max(near, default=0.0) - mean) / max(1.0 - mean, 1e-6)
+    hits = recall.hits[:30]
+    evidence = (own for hit in drop_repeated(hits) for own in hit.evidence)
+    near = sorted((own.raw_score for own in evidence if own.signal == "vectors"), reverse=True)
+    nearest, others = sum(near[:1]), near[1:]
+    mean = sum(others) / max(len(others), 1)  # of the others, as the only memory would be no nearer than itself
+    nearer = (nearest - mean) / max(1.0 - mean, 1e-6)
     mentioned = {normalize_name(mention.name) for hit in hits for mention in hit.memory.mentions}
     mentioned |= {normalize_name(turn.speaker) for hit in hits if (turn := hit.memory.turn) and turn.speaker}
     known = mentioned | {part for name in mentioned for part in name.split()}

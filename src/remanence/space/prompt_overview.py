@@ -16,8 +16,6 @@ _ABOUT_USER = compile_pattern("overview_of_user", re.IGNORECASE)
 _OF_TIME = compile_pattern("overview_of_time", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:did|done|was|were|went|happened|told|had|said|talked|been)\b", re.IGNORECASE)
 _AHEAD = re.compile(r"\b(?:plans?|planned|coming|will|(?:do|have) (?:i|we)|(?:am|are) (?:i|we))\b", re.IGNORECASE)
-_MAX_LENGTH = 200
-"""Characters of a message that may ask for everything; a longer one says more than that."""
 
 
 def asked_overview(message: str, now: datetime) -> Window | None:
@@ -31,7 +29,7 @@ def asked_overview(message: str, now: datetime) -> Window | None:
     >>> asked_overview("What did I cook in May?", now), asked_overview("What do you know about my cat?", now)
     (None, None)
     """
-    if len(message) > _MAX_LENGTH:
+    if len(message) > 200:
         return None
     text = message.replace("’", "'")
     phrases = [phrase for phrase in find_times(text, now) if phrase.window.has_bound]
@@ -60,12 +58,6 @@ def _general_words() -> frozenset[str]:
     return load_words("overview words")
 
 
-_MAX_OF_TIME = 60
-"""Memories of a time that are looked at."""
-_PROFILE_TOKENS = 600
-"""Tokens of the profile if the caller gives no budget."""
-
-
 def recall_overview(
     view: Any, message: str, in_prompt: Sequence[str], now: datetime, max_tokens: int | None
 ) -> tuple[list[Hit], int]:
@@ -78,7 +70,7 @@ def recall_overview(
         return _of_time(view, message, window, in_prompt, now)
     if not hasattr(view, "profile"):  # a view of checkpoints has none
         return [], 0
-    profile = view.profile(max_tokens=max_tokens or _PROFILE_TOKENS)
+    profile = view.profile(max_tokens=max_tokens or 600)
     context = {memory: each.context for each in profile.statements for memory in each.memories}
     found = view.get_many(list(context)) if context else ()
     return [Hit(each.memory, 0.0, context=context[each.memory.id]) for each in found], profile.position
@@ -90,7 +82,7 @@ def _of_time(view: Any, message: str, window: Window, in_prompt: Sequence[str], 
     recall = view.recall(
         message,
         during=window if is_ahead else None,
-        limit=_MAX_OF_TIME,
+        limit=60,
         signals=["times"],
         reader="none",
         informative_only=True,

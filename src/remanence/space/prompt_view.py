@@ -72,14 +72,6 @@ class PromptView(MemoryListing):
 
         Returns:
             The lines; `str()` gives the text.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     turn = {"role": "user", "content": "we live in Porto, near the river"}
-            ...     _ = space.remember([turn], now="2026-05-04")
-            ...     str(space.profile())
-            'home: we live in Porto, near the river (4 May 2026)'
         """
         inputs.check_positive_int(max_tokens, "max_tokens")
         with inputs.progress_bar(progress, "reading") as shown:

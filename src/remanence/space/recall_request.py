@@ -32,9 +32,6 @@ log = logging.getLogger(__name__)
 
 AnyMemories = TypeVar("AnyMemories", bound=MemorySequence)
 
-_REVIEW_DEPTH = 50
-"""Hits that are searched for memories with a high review priority."""
-
 
 def checked_request(
     engine: Engine, space: str, query: str, options: RecallOptions, now: datetime
@@ -50,7 +47,7 @@ def checked_request(
         text=inputs.check_query(query),
         now=at,
         position=Position(0),
-        limit=max(limit, _REVIEW_DEPTH) if "review" in include else limit,
+        limit=max(limit, 50) if "review" in include else limit,
         during=_window(engine, space, options, at),
         history=None if options.history == "auto" else bool(options.history),
         min_score=inputs.check_fraction(options.min_score, "min_score"),

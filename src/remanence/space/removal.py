@@ -24,20 +24,10 @@ class MemoryRemoval(View):
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back.
 
         Args:
-            id: The memory or its id.
-            why: The reason, for `history`.
             with_related: Also the texts that it was found in, and the facts that were found in it alone.
 
         Raises:
             NotFound: This space has no such memory, or its text was erased.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None, reader=None) as space:
-            ...     [fact] = space.remember([{"role": "user", "content": "I am allergic to nuts."}])
-            ...     space.forget(fact, with_related=True)
-            ...     space.count()
-            0
         """
         self.forget_many([id], why, with_related=with_related)
 
@@ -46,8 +36,6 @@ class MemoryRemoval(View):
         """Hide these memories in one transaction.
 
         Args:
-            ids: The memories or their ids.
-            why: The reason, for `history`.
             with_related: Also the texts that they were found in, and the facts that were found in them alone.
 
         Returns:
@@ -71,20 +59,10 @@ class MemoryRemoval(View):
         """Bring back a memory that was forgotten or archived. A visible memory stays as it is.
 
         Args:
-            id: The memory or its id.
             with_related: Also the texts that it was found in, and the facts that were found in it alone.
 
         Raises:
             NotFound: This space has no such memory, or its text was erased.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The bridge is closed.")
-            ...     space.forget(memory)
-            ...     space.unforget(memory)
-            ...     space.count()
-            1
         """
         forgetting.unforget(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
 
@@ -96,7 +74,6 @@ class MemoryRemoval(View):
         entries stay, without their text, so that `verify` still succeeds.
 
         Args:
-            id: The memory or its id.
             with_related: Also the texts that it was found in, and with them what was found in those alone.
 
         Returns:
@@ -104,14 +81,6 @@ class MemoryRemoval(View):
 
         Raises:
             NotFound: This space has no such memory.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The door code is 4711.")
-            ...     certificate = space.erase(memory)
-            ...     certificate.memories == (memory.id,), certificate.erased_entries, space.get(memory)
-            (True, {'remembered': 1}, None)
         """
         return self.erase_many([id], with_related=with_related)
 
@@ -120,7 +89,6 @@ class MemoryRemoval(View):
         """Erase these memories in one transaction, as `erase` does one.
 
         Args:
-            ids: The memories or their ids.
             with_related: Also the texts that they were found in, and with them what was found in those alone.
 
         Returns:
@@ -156,15 +124,6 @@ class MemoryRemoval(View):
         Raises:
             InvalidInput: `subject` is blank, or the user.
             NotFound: There is no entity with this id.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add_many(["Clara lives in Porto.", "Bob met Clara in May.", "Bob rows."])
-            ...     planned = space.erase_about("Clara", dry_run=True)
-            ...     done = space.erase_about("Clara")
-            ...     len(planned), len(done.certificate), [memory.text for memory in space.memories()]
-            (2, 2, ['Bob rows.'])
         """
         name = subject.id if isinstance(subject, Entity) else inputs.check_text(subject, "subject")
         if not name.strip():

@@ -37,7 +37,6 @@ class MemoryRevision(MemoryRemoval):
         """Correct memories: what is given changes, and everything else stays. `revert` undoes it.
 
         Args:
-            ids: The memories or their ids; or one.
             text: The corrected text, of one memory. Its names, claims and times are read again.
             kind: "episode", "semantic" or "viewpoint".
             valid_from: When it became true or happened.
@@ -54,14 +53,6 @@ class MemoryRevision(MemoryRemoval):
 
         Raises:
             NotFound: One of them is not in this space, or is hidden. None is changed then.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     tea = space.add("Alice drinks gren tea.")
-            ...     _ = space.revise(tea, text="Alice drinks green tea.", add_tags="food")
-            ...     space.get(tea).text, space.get(tea).tags, [memory.text for memory in space.revert(tea)]
-            ('Alice drinks green tea.', ('food',), ['Alice drinks gren tea.'])
         """
         changes = parse_changes(inputs.arguments(locals(), "ids"))
         return revising.revise(self._engine, self.name, inputs.check_one_or_more_ids(ids), changes)
@@ -71,7 +62,6 @@ class MemoryRevision(MemoryRemoval):
         """Say that memories are no longer true. Questions about the time before still find them.
 
         Args:
-            ids: The memories or their ids; or one.
             since: Since when they are no longer true. None is now.
 
         Returns:
@@ -80,14 +70,6 @@ class MemoryRevision(MemoryRemoval):
         Raises:
             NotFound: One of them is not in this space, or is hidden. None is changed then.
             InvalidInput: A memory became true later than that, or the moment cannot be read.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     porto = space.add("Alice lives in Porto.", valid_from="2024-01-01")
-            ...     [ended] = space.end(porto, since="2026-05-03")
-            ...     str(ended.valid)
-            '2024-01-01 to 2026-05-03'
         """
         now = self._engine.now()
         moment = now if since is None else parse_moment(since, now, argument="since")
@@ -96,9 +78,6 @@ class MemoryRevision(MemoryRemoval):
     @step("update_memory")
     def revert(self, ids: str | Memory | Iterable[str | Memory]) -> list[Memory]:
         """Give memories the version before their last one again. Doing it twice changes nothing.
-
-        Args:
-            ids: The memories or their ids; or one.
 
         Returns:
             The memories as they are then.

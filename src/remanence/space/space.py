@@ -20,7 +20,7 @@ from remanence.remember.append import append
 from remanence.remember.bulk import store_drafts, store_turns
 from remanence.remember.jobs import Job, Worker, enqueue, enqueue_chats
 from remanence.remember.prepare import prepare, prepare_turns
-from remanence.schema import Memory, VerificationReport
+from remanence.schema import FoundFacts, Memory, VerificationReport
 from remanence.space.facets.admin_facet import Admin
 from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
@@ -84,7 +84,6 @@ class Space(ClosedAtEnd, MemoryRevision):
         Adding the same text again returns the same memory.
 
         Args:
-            text: The text.
             key: A name of your own. Another text with the same key becomes a new version of the memory.
             kind: "episode", "semantic" or "viewpoint"; found by rule if left out.
             valid_from: When it became true or happened; read from the text if left out.
@@ -143,13 +142,6 @@ class Space(ClosedAtEnd, MemoryRevision):
         Raises:
             InvalidInput: A row is not valid; the message names its number, counted from 1. Nothing is stored.
             LedgerUnavailable: As on a full disk. Its `stored_rows` says how many rows were stored before.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     added = space.add_many(["Alice drinks tea.", {"text": "Bob runs.", "tags": ["sport"]}])
-            ...     [memory.tags for memory in added]
-            [(), ('sport',)]
         """
         show, engine, now = progress_bar(progress, "remembering"), self._engine, self._engine.now()
         checked_rows, drafts = inputs.check_rows(rows, "texts or dicts"), list[AddOptions]()
@@ -179,20 +171,12 @@ class Space(ClosedAtEnd, MemoryRevision):
             wait: False returns when they are stored, as for `add_many`. Their kind and importance, which are read from
                 the vectors, stay "episode" and 0.5.
             progress: True shows a progress bar; a function is called with (done, total).
-            now: When they were learned.
 
         Returns:
             Their memories, in the order of the turns.
 
         Raises:
             InvalidInput: A turn is not valid; the message names its number, counted from 1. Nothing is stored.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     [memory] = space.add_turns([{"speaker": "Alice", "content": "I live in Porto."}])
-            ...     memory.turn.speaker
-            'Alice'
         """
         show, at = progress_bar(progress, "remembering"), self._at(now)
         rows = enumerate(inputs.check_rows(turns, "dicts"), 1)
@@ -203,7 +187,7 @@ class Space(ClosedAtEnd, MemoryRevision):
     @overload
     def remember(
         self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
-    ) -> list[Memory]: ...
+    ) -> FoundFacts: ...
     @overload
     def remember(
         self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]
@@ -218,7 +202,7 @@ class Space(ClosedAtEnd, MemoryRevision):
         source: str | None = None,
         observed_by: str | None = None,
         progress: bool | Progress = False,
-    ) -> list[Memory] | Job:
+    ) -> FoundFacts | Job:
         """Store a text or a conversation verbatim, and with a language model the facts in it as memories of their own.
 
         The model reads the conversation in one call, together with the stored facts that it may change. A fact that
@@ -230,14 +214,14 @@ class Space(ClosedAtEnd, MemoryRevision):
             wait: False stores the text and returns a `Job` at once; a thread extracts the facts. "quiet" does too, for
                 chat turns: their chat is read once, when it has been quiet for five minutes or has grown by 20 turns
                 (`LLMExtractor(model, quiet=..., every_turns=...)`). Turns added while that job waits are read by it.
-            now: When it was learned.
             source: Where it comes from; for messages, the conversation.
             observed_by: Who "I" is.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The memories of the facts, or without a language model those of the text itself; with `wait=False` or
-            "quiet" the job.
+            The memories of the facts, or without a language model those of the text itself. If the model failed,
+            their `status` is "given up" in place of "done", and `problem` says why: the next call for that chat reads
+            what was not read. With `wait=False` or "quiet" the job.
 
         Raises:
             InvalidInput: An argument is not valid; the message names it. Nothing is stored.
@@ -276,7 +260,7 @@ class Space(ClosedAtEnd, MemoryRevision):
     @overload
     async def aremember(
         self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
-    ) -> list[Memory]: ...
+    ) -> FoundFacts: ...
     @overload
     async def aremember(
         self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]
@@ -294,7 +278,6 @@ class Space(ClosedAtEnd, MemoryRevision):
         """Record that memories were used, so that they decay later.
 
         Args:
-            ids: The memories or their ids.
             boost: Also increase their strength.
             context_tags: Tags of what they were used for. A memory with other tags was used in another domain, which
                 increases its strength, too.
@@ -304,13 +287,6 @@ class Space(ClosedAtEnd, MemoryRevision):
 
         Raises:
             NotFound: This space has no such memory, or it is hidden.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     [report] = space.touch(space.add("Alice lives in Porto."), boost=True)
-            ...     round(report.old_score, 2), round(report.new_score, 2), report.uses
-            (1.0, 1.67, 1)
         """
         from remanence.upkeep.steps import decay
 
@@ -323,35 +299,13 @@ class Space(ClosedAtEnd, MemoryRevision):
         Args:
             *path: One name for each level, 1 to 255 characters each.
 
-        Returns:
-            The space. It exists once something is stored in it.
-
         Raises:
             InvalidInput: No name is given, or one is blank or too long.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     bob = space.child("users", "bob")
-            ...     _ = bob.add("I am allergic to peanuts.")
-            ...     len(bob.recall("allergic")), len(space.recall("allergic"))
-            (1, 0)
         """
         return Space(self._engine, inputs.child_name(self.name, path), worker=self._worker)
 
     def spaces(self) -> list[str]:
-        """The full names of the spaces that contain anything: this one and those below it.
-
-        Returns:
-            The names.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.child("users", "bob").add("I am allergic to peanuts.")
-            ...     space.spaces()
-            ['default/users/bob']
-        """
+        """The full names of the spaces that contain anything: this one and those below it."""
         return self.admin._listed_space_names()
 
     def verify(self) -> VerificationReport:

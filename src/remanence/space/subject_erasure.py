@@ -36,8 +36,6 @@ from remanence.upkeep.runs import vault_space
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine
 
-_BATCH = 500
-"""Entries that are looked at while readers wait."""
 _ENTITY_EVENTS = (Registered, Renamed, Merged, Split)
 
 
@@ -46,8 +44,6 @@ class SubjectMemory:
     """A memory about a subject.
 
     Attributes:
-        id: Its id.
-        space: Its space.
         text: Its last text.
         why: Why it is about the subject.
     """
@@ -63,7 +59,6 @@ class SubjectErasure(TableResult):
     """What is erased about a person or a thing, or would be. It prints as a table.
 
     Attributes:
-        subject: The name.
         names: All names that were searched for.
         memories: The memories, each with the reasons.
         relations: Relations and links that somebody stated, as text.
@@ -212,7 +207,7 @@ def _find(engine: Engine, space: str, name_or_id: str) -> _Found:
         with index.lock:
             found = _Found(_subject(index, name_or_id))
         entries = engine.ledger.read(space)
-        while batch := list(islice(entries, _BATCH)):
+        while batch := list(islice(entries, 500)):  # entries that are looked at while readers wait
             with index.lock:
                 found.read(index, batch)
     return found

@@ -47,9 +47,6 @@ def union(*spaces: View, **named: View) -> Union:
             full name.
         **named: Spaces with names for this union, where two have the same full name.
 
-    Returns:
-        The union.
-
     Raises:
         InvalidInput: No space is given, one of them is not a space, or two have the same name.
 
@@ -96,7 +93,6 @@ class Union:
         together. A text that two spaces have is one hit.
 
         Args:
-            query: The question.
             **options: The options of `Space.recall`, except that `include="review"` is for one space. The reader is
                 that of the first space on this machine, or the one that comes with the package.
 

@@ -124,13 +124,6 @@ class View(PromptView):
 
         Returns:
             The memories as hits, the highest decay score first.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice drinks tea.", now="2026-05-01"), space.add("Bob rows.", now="2026-05-02")
-            ...     [hit.memory.text for hit in space.recent()]
-            ['Bob rows.', 'Alice drinks tea.']
         """
         given = RecentOptions(**options)
         return self._recall_with("", RecallOptions(**option_values(given, RecentOptions)))
@@ -151,20 +144,9 @@ class View(PromptView):
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
         """These memories with their relations, links and use, in the order given, each once.
 
-        Args:
-            ids: The memories or their ids; or one.
-
         Returns:
             The memories; `missing` has the ids that this view does not show, each with "unknown",
             "archived", "forgotten" or "erased".
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     tea = space.add("Alice drinks tea.")
-            ...     found = space.get_many([tea, "m7", tea])
-            ...     [each.memory.text for each in found], found.missing
-            (['Alice drinks tea.'], {'m7': 'unknown'})
         """
         memory_ids = inputs.check_one_or_more_ids(ids)
         found = self._read_overview(lambda overview: overview.get_many(memory_ids))
@@ -178,13 +160,6 @@ class View(PromptView):
 
         Returns:
             None if there is none, or it is forgotten.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("The door code is 4711.", key="door")
-            ...     space.find("door").text
-            'The door code is 4711.'
         """
         identity = key_identity(inputs.check_text(key, "key"))
         with self._engine.open_index(self.name) as index:
@@ -201,13 +176,6 @@ class View(PromptView):
 
         Returns:
             The memories, read while you iterate; `to_df()` is a data frame.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice drinks tea.", meta={"page": 3})
-            ...     [memory.text for memory in space.memories(meta={"page": {"$lt": 5}})]
-            ['Alice drinks tea.']
         """
         if status is not None and status not in LISTED_STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(LISTED_STATUSES)}.")
@@ -252,15 +220,6 @@ class View(PromptView):
 
         Raises:
             InvalidInput: A setting is not valid, or no recall with used memories was recorded.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None, reader=None) as space:
-            ...     tea, _ = space.add_many(["Alice drinks green tea.", "Bob lives in Porto."])
-            ...     _ = space.audit.record(space.recall("What does Alice drink?")), space.touch(tea)
-            ...     compared = space.evaluate(history="7 days", settings={"usual": {}, "times": {"signals": ["times"]}})
-            ...     [(each.name, len(each.misses)) for each in compared], compared.recommended
-            ([('usual', 0), ('times', 1)], None)
         """
         from remanence.recall.evaluation import Evaluation
         from remanence.space.evaluation import compare_settings, recorded_questions
@@ -283,9 +242,6 @@ class View(PromptView):
 
         Args:
             moment: A datetime, a date, or text such as "2026-05-01" or "last May".
-
-        Returns:
-            A view, which has no methods that write.
 
         Example:
             >>> import remanence

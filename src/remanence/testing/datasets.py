@@ -112,7 +112,6 @@ def read_dataset(
     Questions that cannot be answered or name no evidence are left out.
 
     Args:
-        name: The name of the dataset.
         corpus: The file of the items.
         questions: The file of the questions.
         limit: At most this many questions, taken at even distances.

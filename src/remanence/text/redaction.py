@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 Redactor = Callable[[str], "Redaction"]
-"""Returns a text without its secrets."""
 
 KEY = "key"
 PASSWORD = "password"
@@ -54,7 +53,6 @@ _CARD = re.compile(
     r"4\d{12}(?:\d{3}|\d{6})?|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d|4[4-9]\d)\d{12}"
 )
 _CARD_LENGTHS = (19, 16, 15, 14, 13)
-"""Digits of a card number, the longest first."""
 
 
 def redact(text: str) -> Redaction:
@@ -80,7 +78,8 @@ def redact(text: str) -> Redaction:
         # "The password is secret" and "the pin is broken" name none.
         value = match["secret"].rstrip(".!?)")
         plain = match["assigned"] is None and match["quote"] is None and not _SECRET_LIKE.search(value)
-        return match[0] if plain or value.startswith("[redacted") else secret(PASSWORD, match)
+        is_redacted = value.startswith(("[redacted", r"\u005bredacted"))  # the second in JSON that is made harmless
+        return match[0] if plain or is_redacted else secret(PASSWORD, match)
 
     def named_key(match: re.Match[str]) -> str:
         return secret(KEY, match) if _SECRET_LIKE.search(match["secret"].rstrip(".")) else match[0]

@@ -10,6 +10,11 @@ from remanence.text.text import normalize_text, tokens
 
 FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
 """Words that make no other statement: "The user told me" is the same as "I"."""
+NEGATION_PATTERN = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|without|cannot|stopped|quit)\b|(?:n['’]|\b(?:do|does|did|is|was|ca|wo)n)t\b",
+    re.IGNORECASE,
+)
+"""Words that make a statement the opposite one, also as they are often typed: "dont"."""
 _KEPT_WORDS = re.compile(
     r"\b(?:no|not|never|without|cannot|\w+n['’]t|he|she|it|they|him|her|them|his|its|their)\b", re.IGNORECASE
 )

@@ -15,7 +15,6 @@ from remanence.text.temporal import TimePhrase, find_stated_times
 from remanence.text.text import SENTENCE_END, normalize_name
 
 MAX_MENTIONS = 64
-"""Names of one text that are stored, at most."""
 _BRACKETS = re.compile(r"(?:(?<!\s)\s+)?\([^()]*\)")
 _DECORATION = r"[\s#*\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001ffff]"  # marks of Markdown, arrows, emoji
 _AROUND_HEADING = re.compile(rf"^{_DECORATION}+|(?<!{_DECORATION}){_DECORATION}+$")
@@ -49,7 +48,6 @@ class RuleExtractor:
         """The names, claims and times of the text.
 
         Args:
-            text: The text to read.
             now: The moment that relative times refer to.
             speaker: Who says "I". The speaker of a chat turn is always mentioned, and first.
         """

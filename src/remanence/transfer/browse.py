@@ -18,8 +18,6 @@ from remanence.transfer.overview import STATUSES, MemoryStatus, Overview
 
 BrowseOrder: TypeAlias = Literal["told", "recorded", "importance", "trust", "kind", "source", "speaker"]
 ORDERS: tuple[BrowseOrder, ...] = get_args(BrowseOrder)
-_MAX_VALUES = 500
-"""Values of a field that are counted, the most frequent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,6 @@ def browse(
 
 
 PINNED = 2.0
-"""The strength of a pinned memory, from 0 to 2: the highest."""
 
 
 def filter_values(index: Index, snapshot: Snapshot) -> FilterValues:
@@ -147,7 +144,7 @@ def filter_values(index: Index, snapshot: Snapshot) -> FilterValues:
 
 def _first(counts: Mapping[str, int]) -> dict[str, int]:
     """The most frequent values: nobody reads a list of thousands."""
-    return dict(list(counts.items())[:_MAX_VALUES])
+    return dict(list(counts.items())[:500])
 
 
 def _sorted(index: Index, rows: NDArray[np.int64], order: BrowseOrder, *, ascending: bool) -> NDArray[np.int64]:

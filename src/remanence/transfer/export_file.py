@@ -32,11 +32,8 @@ if TYPE_CHECKING:
     from remanence.ports import Progress
 
 EXPORT_VERSION = 1
-"""The version of the format of an export."""
 BATCH_SIZE = 1_000
-"""Entries between two reports of the progress."""
 _MAX_TRIES = 5
-"""How often an export is begun again, at most, because memories were erased while it was written."""
 
 
 @dataclass(frozen=True, slots=True)

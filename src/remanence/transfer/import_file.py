@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from remanence.ports import Progress, Transaction
 
 _CHUNK_LINES, _CHUNK_BYTES = 1_000, 8 << 20
-"""Lines and bytes that are written in one transaction, at most."""
 [_REMEMBERED] = kinds_of(Remembered)
 _RANGES = {"importance": (0, 1), "confidence": (0, 1), "trust": (0, 1), "strength": (0, 2)}
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)

@@ -93,7 +93,6 @@ def encrypt(
     again, encrypted, when spaces are used. Deleted files are not overwritten, and copies elsewhere stay as they are.
 
     Args:
-        folder: The folder.
         encryption: The key; left out, the one in the environment, as `Encryption()` says.
         progress: True shows a progress bar; a function is called with (done, total).
 
@@ -132,8 +131,6 @@ def rotate_key(folder: str | Path, *, new: Encryption, encryption: Encryption | 
     a copy of the folder from before can still read that copy, and what is written later.
 
     Args:
-        folder: The folder.
-        new: The new key.
         encryption: The present key; left out, the one in the environment, as `Encryption()` says.
 
     Raises:

@@ -37,14 +37,12 @@ ListedStatus: TypeAlias = Literal[
 """Which memories `memories` lists: those of a status, or the current ones that were promoted."""
 LISTED_STATUSES: tuple[ListedStatus, ...] = get_args(ListedStatus)
 PageStatus: TypeAlias = MemoryStatus | Literal["promoted", "unpromoted", "all"]
-"""Which memories `space.graph.memories` lists."""
 PAGE_STATUSES: tuple[PageStatus, ...] = (*STATUSES, "promoted", "unpromoted", "all")
 _DETAIL_COLUMNS = (
     *("text", "status", *USAGE_COLUMNS, "versions", "superseded_by", "promoted_at", "note"),
     *("relations", "links_out", "links_in"),
 )
 MAX_PAGE_SIZE = 1_000
-"""Memories of one page, at most."""
 _CURRENT, _SUPERSEDED, _EXPIRED, _ARCHIVED, _FORGOTTEN, _QUARANTINED, _ERASED = range(len(STATUSES))
 
 
@@ -126,18 +124,15 @@ class Stats:
     """A space in numbers. Printed, it is a table; `to_dict` is for JSON.
 
     Attributes:
-        space: The full name of the space.
         memories: How many memories there are, by status.
         kinds: How many current memories there are, by kind.
         versions: How many versions all memories have together.
-        entities: How many entities there are.
         relations: How many relations there are, including ended ones.
         links: How many links there are, including ended ones.
         jobs: How many jobs there are, by status.
         entries: How many ledger entries the space has.
         first_recorded_at: When the first memory was recorded.
         last_recorded_at: When the last version of a memory was recorded.
-        embedder: The name of the embedder.
         dimension: The dimension of its vectors; None before the first text.
         unembedded: How many texts have no vector yet.
         broken: The signals that do not work, each with the reason.
@@ -172,11 +167,7 @@ class Stats:
         return sum(self.memories.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as a dict for JSON.
-
-        Returns:
-            The fields by name, with times as text, and `total`.
-        """
+        """The numbers as a dict for JSON."""
         first, last = (moment and moment.isoformat() for moment in (self.first_recorded_at, self.last_recorded_at))
         return {**asdict(self), "total": self.total, "first_recorded_at": first, "last_recorded_at": last}
 

@@ -14,7 +14,7 @@ from remanence.errors import InvalidInput
 from remanence.index.engine import inputs
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import new_id
-from remanence.index.engine.in_thread import PeriodicThread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.index import Index
 from remanence.ports import Progress
 from remanence.upkeep import runs
@@ -28,7 +28,6 @@ from remanence.upkeep.vault_notes import promotion, vault
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 STEPS: tuple[Step, ...] = get_args(Step)
 DEFAULT_STEPS: tuple[Step, ...] = ("decay", "clusters", "consolidate", "promote", "discover")
-"""The steps of `run` by default: all but `gc`."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 

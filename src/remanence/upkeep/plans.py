@@ -146,8 +146,6 @@ class Plan(Applicable, Generic[AnyChange]):
     Attributes:
         step: The step: "gc", "consolidate", "link", "promote", "discover" or "index_vault".
         space: The name of the space in which it is done.
-        position: The last ledger position that was read.
-        items: The changes.
         verbs: What is done, in the past and as an infinitive, for the title of the table.
         title: The rest of the title.
         columns: The columns of the table.

@@ -22,8 +22,6 @@ from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import decay_score, last_used, row_scores, strength_of
 
 _SIGNAL = "recency"
-_REVIEW_SHARE = 5
-"""One of this many hits is a reminder."""
 
 
 def list_by_recency(index: Index, request: RecallRequest) -> Recall:
@@ -77,7 +75,7 @@ def with_reviews(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
     every = list(hits)
     first, later = every[:limit], every[limit:]
     due = sorted((hit for hit in later if _review(hit) > 0), key=lambda hit: -_review(hit))
-    places = max(1, limit // _REVIEW_SHARE) if limit > 1 else 0
+    places = max(1, limit // 5) if limit > 1 else 0  # reminders
     reminders = due[: max(0, places - sum(_review(hit) > 0 for hit in first))]
     return tuple(_labelled(hit) for hit in (*first[: limit - len(reminders)], *reminders))
 

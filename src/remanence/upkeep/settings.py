@@ -98,9 +98,6 @@ class UpkeepSettings:
         Args:
             environ: The variables; `os.environ` if left out.
 
-        Returns:
-            The settings.
-
         Raises:
             InvalidInput: A variable does not hold a valid value.
         """

@@ -31,7 +31,6 @@ RowDisagreement: TypeAlias = tuple[Row, DisagreementKind, str]
 """A row that disagrees with another one, how, and about what."""
 Direction: TypeAlias = Literal["out", "in", "both"]
 NumberedTriple: TypeAlias = tuple[int, str, int]
-"""A subject, a predicate and an object, by the numbers of their names."""
 
 
 class EntityEdge(NamedTuple):

@@ -18,22 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Erased, Invalidated, Related, Remembered
-from remanence.index.arrays import (
-    DICT_CODEC,
-    ENDINGS,
-    GRAPH,
-    GROWING,
-    JSON,
-    TUPLES,
-    Adjacency,
-    Codec,
-    Column,
-    EdgeEnds,
-    Interner,
-    SavedPart,
-    pack,
-    unpack,
-)
+from remanence.index.arrays.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
+from remanence.index.arrays.codecs import DICT_CODEC, GROWING, JSON, TUPLES, Codec, SavedPart, pack, unpack
+from remanence.index.arrays.columns import Column, Interner
 from remanence.index.batch import Batch
 from remanence.index.claims.predicates import Predicates, normalize_predicate, states_after_event
 from remanence.index.names.names import Names
@@ -48,7 +35,6 @@ _PREDICATE, _START, _RECORDED_AT, _SOURCE = 2, 3, 5, 6
 _BATCH = 256
 
 NumberedClaim: TypeAlias = tuple[int, int, int]
-"""A subject, a predicate and an object, by number."""
 
 
 class StatedClaim(NamedTuple):

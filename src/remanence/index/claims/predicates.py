@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.events import Declared
-from remanence.index.arrays import Interner
+from remanence.index.arrays.columns import Interner
 from remanence.index.numbers import Position
 from remanence.schema import Triple
 from remanence.text.claims.predicates import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key

@@ -11,5 +11,6 @@ identity.py          ids and digests
 policy.py            what a space does with what it is told: `remanence.open(policy=...)`; how far a memory is trusted
 signing.py           signatures of ledger entries
 inputs.py            checks of arguments
-in_thread.py         async variants of methods, and a thread that calls a function at intervals
+in_thread.py         async variants of methods
+periodic_thread.py   a thread that calls a function at intervals
 """

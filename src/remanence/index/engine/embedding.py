@@ -14,7 +14,7 @@ from weakref import ref
 
 from remanence.errors import Closed, EmbedderError, EmbedderUnavailable, LedgerUnavailable, ProjectionStale
 from remanence.events import Remembered
-from remanence.index.engine.in_thread import PeriodicThread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.numbers import Row
 from remanence.index.vectors.vectors import drop_malformed, embeddable_texts
 from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder
@@ -122,7 +122,6 @@ class LedgerEmbedder:
     """The embedder that a ledger is opened with, compared with the one that the ledger records.
 
     Args:
-        ledger: The ledger.
         embedder: The embedder that it is opened with.
         location: Where the ledger is, for messages.
         replace: Everything is about to be embedded again: any embedder is accepted.
@@ -193,7 +192,6 @@ BATCH = 64
 FIRST_PAUSE = 5.0
 """Seconds until an embedder that did not answer is asked again. Each time the pause is doubled."""
 _OTHER_SECONDS = 0.5
-"""Seconds between two looks at what a caller or another process has embedded."""
 
 
 class BackgroundEmbedder:

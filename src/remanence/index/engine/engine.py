@@ -17,9 +17,10 @@ from remanence.events import Event
 from remanence.index import SIGNALS
 from remanence.index.engine.embedding import BackgroundEmbedder, LedgerEmbedder
 from remanence.index.engine.erasure_cleanup import ErasureCleaner
-from remanence.index.engine.in_thread import QuietThread, check_cancelled
+from remanence.index.engine.in_thread import check_cancelled
 from remanence.index.engine.inputs import as_utc
 from remanence.index.engine.open_indexes import OpenIndexes
+from remanence.index.engine.periodic_thread import QuietThread
 from remanence.index.engine.policy import NO_RULES, TrustRules
 from remanence.index.engine.signing import LedgerSignatures
 from remanence.index.index import Index
@@ -43,7 +44,6 @@ log = logging.getLogger(__name__)
 
 
 DEFAULT_CACHE_SIZE = 512 * 2**20
-"""The memory limit for the indexes of all open spaces, in bytes."""
 
 
 class LedgerPlace(NamedTuple):

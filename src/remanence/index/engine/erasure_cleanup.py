@@ -18,7 +18,7 @@ from weakref import ref
 
 from remanence.errors import Closed
 from remanence.index.engine.embedding import embed_descriptions
-from remanence.index.engine.in_thread import PeriodicThread
+from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.ports import RewritableLedger
 from remanence.schema import PendingErasure
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
-"""Seconds between two looks for erased text that is still to be removed, if there was none."""
 _RETRY_SECONDS = 0.5
-"""Seconds until the next look for erased text that is still to be removed, if there was some."""
 
 
 class ErasureCleaner:

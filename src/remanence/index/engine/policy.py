@@ -181,9 +181,6 @@ class Policy:
     def signatures(self, ledger: Ledger) -> LedgerSignatures:
         """What signs the entries of a ledger, and checks them.
 
-        Args:
-            ledger: The ledger.
-
         Returns:
             The signatures, without a signer if there is no `signing_key`.
         """

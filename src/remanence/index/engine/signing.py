@@ -48,7 +48,6 @@ class LedgerSignatures:
     """The signatures in a ledger: those that this writer makes, and those that are checked.
 
     Args:
-        ledger: The ledger.
         signer: Signs what is written; None for no signatures.
         names: The names of known writers by their public keys.
     """

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.index.arrays import top_indices
+from remanence.index.arrays.columns import top_indices
 from remanence.index.graph.graph_walk import LocalGraph, Rows, WalkScores, describe, spread
 from remanence.index.graph.mention_index import SUBJECT, MentionIndex, name_vertex
 from remanence.ports import Stage
@@ -43,7 +43,6 @@ PARTIAL_SHARE = 0.5
 loses 0.3 points of R@5."""
 
 _FAN_OUT = 64
-"""Memories about one name that are scored, the newest. It limits the work for a name that many memories are about."""
 _MIN_SPECIFICITY = 0.5
 """The least factor for the weight of a name, for names that nearly every memory is about, as in a space of a few
 memories. On TimeQA, 1 in its place loses 1.0 point of R@5."""

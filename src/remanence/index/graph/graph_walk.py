@@ -27,7 +27,6 @@ MAX_HOPS = 2
 """Names that the walk passes, one after the other, from the memories it starts from. In 2Wiki a third one changes no
 hit."""
 MAX_RELATIONS = 3
-"""Relations that are followed one after the other from a name in the question. It limits the work."""
 HOP_DECAY = 0.4
 """The factor for the score of each hop after the first. On MuSiQue, 1 in its place loses 0.9 points of R@5."""
 HOP_WEIGHT = 0.9

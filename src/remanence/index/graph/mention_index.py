@@ -17,22 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.index.arrays import (
-    COLUMN,
-    DICT_CODEC,
-    GRAPH,
-    GROWING,
-    INTERNED,
-    JSON,
-    Adjacency,
-    Codec,
-    Column,
-    Interner,
-    SavedPart,
-    round_to_half,
-    split_bytes,
-    top_indices,
-)
+from remanence.index.arrays.adjacency import GRAPH, Adjacency
+from remanence.index.arrays.codecs import COLUMN, DICT_CODEC, GROWING, INTERNED, JSON, Codec, SavedPart
+from remanence.index.arrays.columns import Column, Interner, round_to_half, split_bytes, top_indices
 from remanence.index.names.names import Names, version_names, version_speaker
 from remanence.index.numbers import Position, Row
 from remanence.schema import micros

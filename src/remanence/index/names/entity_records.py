@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Merged, Registered, Renamed, Split, Undone
-from remanence.index.arrays import DICT_CODEC, INTERNED, JSON, Codec, Interner, SavedPart
+from remanence.index.arrays.codecs import DICT_CODEC, INTERNED, JSON, Codec, SavedPart
+from remanence.index.arrays.columns import Interner
 from remanence.index.batch import Batch
 from remanence.index.names.names import Names
 from remanence.index.numbers import Position

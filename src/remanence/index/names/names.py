@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from remanence.events import Remembered
-from remanence.index.arrays import GROWING_TEXTS, INTERNED, TEXTS, Interner, SavedPart, TextList
+from remanence.index.arrays.codecs import GROWING_TEXTS, INTERNED, TEXTS, SavedPart
+from remanence.index.arrays.columns import Interner, TextList
 from remanence.index.batch import Batch
 from remanence.schema import SELF
 from remanence.text.lexicon.word_lists import is_common_word

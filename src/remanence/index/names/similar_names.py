@@ -10,7 +10,6 @@ from remanence.text.lexicon.word_lists import FIRST_NAMES
 from remanence.text.named_entities.person_names import NameParts, SamePerson, parts_of, same_person
 
 _LEAST_RATIO = 85
-"""The similarity of two spellings, in percent, from which on they may be one name."""
 
 
 class NameSimilarity(NamedTuple):

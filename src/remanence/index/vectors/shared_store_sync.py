@@ -8,6 +8,7 @@ comes from a position that it has read and belongs to no version there; what com
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -109,10 +110,10 @@ class SharedStoreSync(StoreSync):
         with lock:  # what is added later does not change these two, and what is erased replaces them
             points, hashes, position = self._table.points, self._table.hashes, self._catalog().position
             only_audit = not self._is_incomplete
-            expected = len(points) - len(self.missing_vectors)
+            expected = self._expected_counts(position)
             self._audit_at = None
         with self.reachable():
-            if only_audit and self._shared.count(position) == expected:
+            if only_audit and all(self._shared.count(up_to) == count for up_to, count in expected.items()):
                 return
             missing = self._delete_surplus(points, hashes, position)
             for begin in range(0, len(missing), store_sync.BATCH):
@@ -129,6 +130,19 @@ class SharedStoreSync(StoreSync):
                     self._must_compare = True
                 else:
                     self._fill(self._table.points[added].tolist(), as_bytes(self._table.hashes[added]))
+
+    def _expected_counts(self, position: Position) -> dict[Position, int]:
+        """How many points the store should have up to this position, and up to one before it. An older copy of a
+        server may have as many points in all: what was erased since in place of what was added since."""
+        points, bounds = self._table.points, {position: np.iinfo(np.int64).max}
+        if len(points):
+            newest = 1 << random.randrange(len(points).bit_length())  # mostly few: what a copy lacks is the newest
+            row = Row(int(points[-newest]) >> PASSAGE_BITS)
+            bounds[Position(self._catalog().positions_of_rows([row])[0] - 1)] = row << PASSAGE_BITS
+        return {
+            up_to: int(np.searchsorted(points, bound)) - sum(point < bound for point in self.missing_vectors)
+            for up_to, bound in bounds.items()
+        }
 
     def schedule_audit(self) -> None:
         if self._audit_at is None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from remanence.errors import ProjectionUnavailable
 from remanence.events import Remembered
-from remanence.index.arrays import Column, split_bytes
+from remanence.index.arrays.columns import Column, split_bytes
 from remanence.index.numbers import Row
 from remanence.index.passages import passages_of
 from remanence.text.text import text_hash

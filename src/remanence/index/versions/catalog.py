@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Forgotten, Quarantined, Released
-from remanence.index.arrays import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
+from remanence.index.arrays.codecs import COLUMN, GROWING, INTERNED, JSON, SavedPart
+from remanence.index.arrays.columns import Column, Interner
 from remanence.index.batch import Batch
 from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.index.versions.version_columns import HiddenMemories, RowAttributes, VersionDigests, VersionTimes
@@ -26,7 +27,6 @@ from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window
 _NO_TEXT = -1
 """Stands for the checksum of a text where a version has none, as it was forgotten."""
 MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased", "quarantined", "released")
-"""The kinds of entries that change which memories are visible."""
 
 
 class Catalog(SavedPart):

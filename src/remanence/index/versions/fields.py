@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.index.arrays import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
+from remanence.index.arrays.codecs import COLUMN, DICT_CODEC, GROWING, INTERNED, SavedPart
+from remanence.index.arrays.columns import Column, Interner
 from remanence.index.batch import Batch
 from remanence.index.numbers import Row
 from remanence.index.passages import tells
@@ -35,7 +36,6 @@ _MAX_VALUE_LENGTH = 200
 names its field."""
 
 ReadMetadata = Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]]
-"""Returns the metadata of these rows, from the ledger."""
 
 
 class RowFields(SavedPart):
@@ -233,7 +233,6 @@ def _ranks(numbers: NDArray[np.int32], names: Interner[str]) -> NDArray[np.int64
 
 
 Predicate: TypeAlias = Callable[[Any], bool]
-"""Whether the value of a field matches; it is given `MISSING` if there is no such field."""
 Mask: TypeAlias = "NDArray[np.bool_]"
 
 MISSING: Final = object()

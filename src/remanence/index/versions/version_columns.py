@@ -13,18 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.index.arrays import (
-    COLUMN,
-    COLUMNS,
-    DICT_CODEC,
-    GROWING,
-    Codec,
-    Column,
-    SavedPart,
-    pack,
-    split_bytes,
-    unpack,
-)
+from remanence.index.arrays.codecs import COLUMN, COLUMNS, DICT_CODEC, GROWING, Codec, SavedPart, pack, unpack
+from remanence.index.arrays.columns import Column, split_bytes
 from remanence.index.batch import Batch
 from remanence.index.numbers import MemoryNumber, Position, Row
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Window, from_micros, micros, window_to_micros

@@ -17,7 +17,6 @@ from remanence.errors import InvalidInput
 PERSON, PROJECT = "person", "project"
 TABLES = (PERSON, PROJECT)
 MAX_QUESTIONS = 200
-"""Questions of a table of topics, at most: each memory is compared with all of them."""
 Topics: TypeAlias = str | Path | Mapping[str, str | Sequence[str]]
 """What a caller may name: a table that comes with the package, a file, or questions by topic."""
 

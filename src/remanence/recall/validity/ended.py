@@ -97,9 +97,7 @@ _DAY = timedelta(days=1)
 """The longest time between two memories as they are read: a longer one is read as this one."""
 _MARKS = ".,;!?"
 _MAX_CACHED = 30_000
-"""Readings from which on only those of the last profile are kept."""
 _DIGEST_SIZE = 16
-"""Bytes of what identifies the two memories of a reading in a file."""
 
 
 class Reading(NamedTuple):

@@ -23,9 +23,6 @@ from remanence.service.requests import Request
 from remanence.text.text import truncate
 
 SLOW_SECONDS = 600.0
-"""Seconds that operations may take that are known to be slow."""
-_BLOCK = 1 << 20
-"""Bytes of an answer that are read at a time."""
 ResultT = TypeVar("ResultT")
 
 
@@ -186,7 +183,7 @@ def _receive(response: httpx.Response, into: IO[bytes] | None) -> None:
         return
     into.seek(0)
     into.truncate()
-    for block in response.iter_bytes(_BLOCK):
+    for block in response.iter_bytes(1 << 20):
         into.write(block)
 
 

@@ -16,7 +16,7 @@ from remanence.recall.profile import Profile
 from remanence.recall.show import Memories
 from remanence.recall.topics import topics_to_json
 from remanence.remember.add_options import AddOptions, TurnOptions, parse_conversation, parse_turn
-from remanence.schema import Memory
+from remanence.schema import FoundFacts, Memory
 from remanence.service.client.arguments import like, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
 from remanence.service.client.remote_facets import (
@@ -210,7 +210,8 @@ class RemoteSpace(RemoteViewBase, _Space):
         if wait is not True:
             quiet = wait == "quiet"
             return RemoteJob.of(self, self._ask(memory_operations.remember, now=now, quiet=quiet, **content))
-        return self._ask(memory_operations.remember_now, now=now, **content)
+        report = self._ask(memory_operations.remember_now, now=now, **content)
+        return FoundFacts(report.memories, report.status, report.problem)
 
     def child(self, *path: str) -> Space:
         return RemoteSpace(self._connection, child_name(self.name, path))

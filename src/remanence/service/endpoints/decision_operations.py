@@ -44,13 +44,10 @@ _NEEDED: dict[Action, tuple[str, ...]] = {
     "merge": ("entity", "into"),
     "split": ("entity", "names"),
 }
-"""Which fields each action takes."""
 _REVISIONS = (Merged, Renamed, Split)
 _DECISIONS = (Forgotten, Restored, Linked, Invalidated, *_REVISIONS, Undone)
 _KINDS = kinds_of(*_DECISIONS, Ran, Reversed)
 """What is read of the ledger: decisions, and what upkeep runs wrote, which are none."""
-_BATCHES = (2_000, 200_000)
-"""How many ledger positions are read first, and at most."""
 _UNDO_REASON = "undone by hand"
 
 
@@ -225,7 +222,7 @@ def _last_decisions(space: Space, limit: int) -> list[Entry]:
     engine = space._engine
     with engine.open_index(space.name) as index:
         head = index.catalog.position
-        for back in _BATCHES:
+        for back in (2_000, 200_000):  # ledger positions
             entries = engine.ledger.read(space.name, after=max(0, head - back), kinds=_KINDS)
             found = _without_upkeep(index, [entry for entry in entries if entry.position <= head])
             if len(found) >= limit or back >= head:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from remanence.index.index import PositionCache
+from remanence.index.position_cache import PositionCache
 from remanence.schema import Entity
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import CountedPage, make_cursor, read_cursor
@@ -20,8 +20,6 @@ from remanence.space.view import View
 
 _COMPARED = 500
 """Entities that are compared with all others, those mentioned most: in a large space all would take minutes."""
-_SIMILAR = 5
-"""Similar names of each entity that are looked at."""
 
 
 def all_entities(space: Space) -> tuple[Entity, ...]:
@@ -86,7 +84,7 @@ _PROPOSALS: PositionCache[list[MergeProposal]] = PositionCache()
 def _all_proposals(view: View) -> list[MergeProposal]:
     pairs: dict[frozenset[str], MergeProposal] = {}
     for entity in view.graph.entity_map(limit=_COMPARED).nodes:
-        for candidate in view.entities.find_similar(entity.name, _SIMILAR):
+        for candidate in view.entities.find_similar(entity.name, 5):
             other = candidate.entity
             if other.id != entity.id:
                 proposal = MergeProposal(

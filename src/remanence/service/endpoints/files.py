@@ -66,7 +66,6 @@ def add_file(space: Space, path: Path, request: FileRequest) -> FileReport:
     """Store what is in a file as memories whose source is the name of the file.
 
     Args:
-        space: The space.
         path: Where the file lies.
         request: Its name, and how to read it.
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -19,11 +19,12 @@ from remanence.recall.receipts import Receipt
 from remanence.recall.topics import named_topics
 from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.remember.jobs import Job, ShownStatus
-from remanence.schema import Hit, Memory, TokenUsage
+from remanence.schema import Hit, Memory, Moment, TokenUsage
 from remanence.service.operation import method_operation, operation
 from remanence.service.pages import Page, make_cursor, read_cursor
 from remanence.service.requests import ListOf, MaxTokens, Name, Names, PageSize, request_of
 from remanence.space.facets.job_facet import Jobs
+from remanence.space.for_prompt import MAX_TOKENS, PromptMemories
 from remanence.space.space import Space
 from remanence.space.union import union
 from remanence.space.view import View
@@ -54,6 +55,16 @@ class JobReport:
     tries: int
     memories: tuple[str, ...]
     usage: TokenUsage
+
+
+@dataclass(frozen=True)
+class RememberReport:
+    """What a `remember` that waited found. If its `status` is "given up", the language model did not read all of it,
+    and `problem` says why."""
+
+    memories: list[Memory]
+    status: Literal["done", "given up"]
+    problem: str | None
 
 
 @dataclass(frozen=True)
@@ -115,9 +126,10 @@ def remember_now(
     now: str | None = None,
     source: str | None = None,
     observed_by: str | None = None,
-) -> list[Memory]:
+) -> RememberReport:
     """Store a text or chat turns, find facts in it, and return them."""
-    return space.remember(_text_or_turns(text, turns), now=now, source=source, observed_by=observed_by)
+    found = space.remember(_text_or_turns(text, turns), now=now, source=source, observed_by=observed_by)
+    return RememberReport(list(found), found.status, found.problem)
 
 
 @operation("GET", "/jobs")
@@ -173,6 +185,25 @@ def touch(
 def recall(view: View, query: str = "", explain: bool = False, **options: Any) -> RecallReport:
     """Answer a question with memories, best first, each with its reasons. `explain` also returns them as text."""
     return _report(view.recall(query, **options), explain=explain)
+
+
+@operation("POST", "/for-prompt")
+def for_prompt(
+    view: View,
+    message: str,
+    turns: ListOf[TurnRequest] | None = None,
+    max_tokens: Annotated[int, Field(ge=0, le=100_000)] | None = MAX_TOKENS,
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = None,
+    kinds: Names | None = None,
+    tags: Names | None = None,
+    keep: Literal["all", "user", "facts"] = "all",
+    now: Moment | None = None,
+) -> PromptMemories:
+    """What helps to answer a chat message, as a block for its prompt (`text`); "" for a message that needs no memory.
+    `turns` are the ones before it in the prompt: they say what it refers to, and are not quoted again."""
+    said = [{"role": turn.role or "user", "content": turn.content} for turn in turns or ()]
+    options: dict[str, Any] = {"min_score": min_score, "kinds": kinds, "tags": tags, "keep": keep, "now": now}
+    return view.for_prompt(message, turns=said, max_tokens=max_tokens, **options)
 
 
 @operation("POST", "/recall/recent", method=View.recent, options=RecentOptions)

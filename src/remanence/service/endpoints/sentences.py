@@ -35,9 +35,7 @@ from remanence.schema import Link, Memory, Relation, Triple, format_moment
 from remanence.text.text import pluralize, truncate
 
 _MAX_TEXT = 120
-"""Letters of a memory that are quoted."""
 _MAX_SHOWN, _MAX_EFFECTS = 5, 20
-"""Effects of one kind that are listed, and of all kinds."""
 _TITLES: dict[type, str] = {Forgotten: "Forget", Restored: "Restore", Erased: "Erase", Remembered: "Correct"}
 _VERBS = {"supersedes": "replaces", "contradicts": "contradicts"}
 _FIELDS = {"kind": "Kind", "importance": "Importance", "strength": "Strength", "tags": "Tags", "expires_at": "Expires"}

@@ -10,7 +10,6 @@ from remanence.errors import InvalidInput
 from remanence.operating_system import allow_port_again
 
 _LAST_PORT = 65_535
-"""The highest number of a port."""
 
 
 @lru_cache(maxsize=256)

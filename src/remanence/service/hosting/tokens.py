@@ -27,10 +27,6 @@ from remanence.service.operation import Access
 ACCESSES: tuple[Access, ...] = get_args(Access)
 ALL_SPACES = "*"
 _PREFIX = "rem"
-_KNOWN_SECONDS = 1.0
-"""Seconds for which a valid token is cached. A revocation by another process may take this long."""
-_MAX_KNOWN = 1_000
-"""Valid tokens that are cached."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, hash {bytes} NOT NULL, spaces TEXT NOT NULL, access TEXT NOT NULL,
@@ -47,7 +43,6 @@ class AccessToken:
         name: What it was called when it was made.
         spaces: The full names of the spaces that it opens; "*" is every space.
         access: "read", "propose", "write" or "admin".
-        created_at: When it was made.
         expires_at: From when on it is refused; None is never.
         revoked_at: When it was revoked; None if it was not.
     """
@@ -148,8 +143,9 @@ class TokenStore:
         with self._lock:
             self._known.pop(_hash(token_text), None)
             if token is not None:
-                self._known[_hash(token_text)] = (self._clock() + _KNOWN_SECONDS, token)
-            if len(self._known) > _MAX_KNOWN:
+                # So long may a revocation by another process take.
+                self._known[_hash(token_text)] = (self._clock() + 1.0, token)
+            if len(self._known) > 1_000:
                 self._known.popitem(last=False)
         return token
 

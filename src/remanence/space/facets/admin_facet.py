@@ -53,14 +53,6 @@ class AdminView(Facet):
 
         Returns:
             The numbers. Printed, they are a table.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     space.forget(space.add("Alice drinks tea."))
-            ...     _ = space.add("Alice lives in Porto.")
-            ...     space.admin.stats().memories
-            {'current': 1, 'forgotten': 1}
         """
         engine, embedder = self._engine, self._engine.embedder
         about = {
@@ -112,17 +104,6 @@ class AdminView(Facet):
             ascending: Whether the lowest comes first. Of equal ones, the newest does.
             offset: How many to leave out at the beginning.
             limit: How many to return at most, up to 1,000.
-
-        Returns:
-            The page, and how many memories match.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice drinks tea.", tags="food", now="2026-05-01")
-            ...     space.forget(space.add("Alice drinks coffee.", tags="food", now="2026-05-02"))
-            ...     [(row.memory.text, row.status) for row in space.admin.browse(tags="food")]
-            [('Alice drinks coffee.', 'forgotten'), ('Alice drinks tea.', 'current')]
         """
         now, trust = self._now(), self._engine.trust
         if order not in ORDERS:
@@ -249,13 +230,6 @@ class Admin(AdminView):
 
         Raises:
             InvalidInput: The file cannot be written.
-
-        Example:
-            >>> import remanence, tempfile
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice lives in Porto.")
-            ...     space.admin.export(tempfile.mkdtemp() + "/memory.jsonl").entries
-            1
         """
         spaces = [name for name in self._space_names() if children or name == self._space]
         target = inputs.check_unlinked_path(path, "path")
@@ -301,16 +275,6 @@ class Admin(AdminView):
         Raises:
             InvalidInput: The source cannot be read, is of no known format, or has a bad line, which is named; or it has
                 the memories of several users, and neither `user` nor `users` is given. Nothing is imported then.
-
-        Example:
-            >>> import remanence, tempfile
-            >>> from pathlib import Path
-            >>> notes = Path(tempfile.mkdtemp())
-            >>> _ = (notes / "Ana.md").write_text("# Food\\nAna is allergic to hazelnuts.")
-            >>> with remanence.open(None) as space:
-            ...     report = space.admin.import_from(notes)
-            ...     report.added, space.recall("allergic")[0].memory.text
-            (1, 'Ana > Food\\n\\nAna is allergic to hazelnuts.')
         """
         from remanence.transfer.imports.detection import open_source
         from remanence.transfer.imports.importing import import_source

@@ -37,21 +37,9 @@ class AuditView(Facet):
             receipt: `recall(...).receipt`, or the dict that it was stored as.
             vector: The question's embedding, if the recall was made with one of the caller's.
 
-        Returns:
-            The recall. Its hits are those of the earlier one.
-
         Raises:
             InvalidInput: The receipt is of another space, or its vector is missing.
             ProjectionStale: Another release, embedder or reader would return another list.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice lives in Porto.")
-            ...     receipt = space.recall("Where is Alice?").receipt
-            ...     _ = space.add("Alice lives in Lisbon.")
-            ...     [hit.memory.text for hit in space.audit.replay(receipt)]
-            ['Alice lives in Porto.']
         """
         checked_receipt = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
         if checked_receipt.space != self._space:
@@ -76,23 +64,8 @@ class AuditView(Facet):
     def exposures(self, id: str | Memory) -> list[Exposure]:
         """Which recorded recalls returned a memory that has been replaced or forgotten since.
 
-        Args:
-            id: The memory or its id.
-
-        Returns:
-            The receipt of each such recall, with the replacement.
-
         Raises:
             NotFound: This space has no such memory, or its text was erased.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The door code is 4711.", key="door")
-            ...     _ = space.audit.record(space.recall("door code"))
-            ...     _ = space.add("The door code is 1234.", key="door")
-            ...     [(e.receipt.question, e.superseded_by.text) for e in space.audit.exposures(memory)]
-            [('door code', 'The door code is 1234.')]
         """
         checked = inputs.check_memory_id(id)
         with self._snapshot() as (index, snapshot):
@@ -107,18 +80,6 @@ class AuditView(Facet):
             limit: How many to return at most.
             before: Only those recorded before this ledger position: the `position` of the last one of a page.
             memory: Only those that returned this memory.
-
-        Returns:
-            The question, the memories that were given, and those that were used then.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The door code is 4711.")
-            ...     _ = space.audit.record(space.recall("door code")), space.touch(memory)
-            ...     [told] = space.audit.recorded()
-            ...     told.receipt.question, told.used == (memory.id,)
-            ('door code', True)
         """
         most = inputs.check_limit(limit)
         last = None if before is None else inputs.check_positive_int(before, "before")
@@ -144,8 +105,9 @@ class AuditView(Facet):
             >>> with remanence.open(None) as space:
             ...     _ = space.add("The door code is 4711.", now="2026-05-04")
             ...     _ = space.audit.record(space.recall("door code"))
-            ...     print(space.audit.told(space.audit.recorded()[0].position).splitlines()[2])
-            {"noted": "2026-05-04", "text": "The door code is 4711."}
+            ...     print("\\n".join(space.audit.told(space.audit.recorded()[0].position).splitlines()[2:4]))
+            2026-05-04 Mon
+            - "The door code is 4711."
         """
         checked = inputs.check_positive_int(position, "position")
         entry = self._engine.ledger.entries_at([checked]).get(checked)
@@ -156,14 +118,13 @@ class AuditView(Facet):
         receipt = Receipt.from_dict(entry.event.asked)
         with self._engine.open_index(self._space) as index:
             memories = index.visible_memories(entry.event.memories, Position(receipt.position))
-        return frame([Hit(memory, 0.0) for memory in memories], today=receipt.now)
+        return frame([Hit(memory, 0.0) for memory in memories], question=receipt.question, today=receipt.now)
 
     @retry_if_erased
     def diff(self, since: Moment, until: Moment | None = None) -> Diff:
         """What changed between two moments of learning.
 
         Args:
-            since: The earlier moment.
             until: The later moment; None is now.
 
         Returns:
@@ -274,7 +235,6 @@ class Audit(AuditView):
 
         Args:
             source: A `source`, an `observed_by` or a conversation.
-            why: The reason, for the ledger.
             dry_run: True only shows what would be hidden.
 
         Returns:
@@ -282,18 +242,6 @@ class Audit(AuditView):
 
         Raises:
             InvalidInput: The source is in quarantine already.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice lives in Porto.", source="email")
-            ...     _ = space.add("Alice lives in Atlantis.", source="crawler")
-            ...     preview = space.audit.quarantine("crawler", dry_run=True)
-            ...     hidden = space.audit.quarantine("crawler", why="it lied")
-            ...     now = space.recall("Where does Alice live?")[0].memory.text
-            ...     _ = space.audit.release(hidden)
-            ...     len(preview.memories), now, space.count()
-            (1, 'Alice lives in Porto.', 2)
         """
         name = inputs.check_text(source, "source")
         if dry_run:
@@ -305,7 +253,6 @@ class Audit(AuditView):
 
         Args:
             id: The quarantine or its id.
-            why: The reason, for the ledger.
 
         Returns:
             The quarantine, which is marked as released.
@@ -317,11 +264,7 @@ class Audit(AuditView):
         return forget.release(self._engine, self._space, checked_id, inputs.check_reason(why))
 
     def quarantines(self) -> list[Quarantine]:
-        """Every quarantine of this space, oldest first, released ones too.
-
-        Returns:
-            The quarantines, each with its memories.
-        """
+        """Every quarantine of this space, oldest first, released ones too."""
         return forget.all_quarantines(self._engine, self._space)
 
     arecord = in_thread(record)

@@ -27,7 +27,6 @@ from remanence.text.text import normalize_name
 from remanence.transfer.overview import MAX_PAGE_SIZE
 
 MAX_ALIASES = 256
-"""Names that are given to an entity at once, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +101,10 @@ class EntitiesView(Facet):
         """The entity with this name or id, with all of its names.
 
         Args:
-            alias: The name or id.
             at: Find the entity that had the name at this moment. None finds the one that has it now, or had it last.
 
         Returns:
             The entity, or None if there is none.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.entities.register("X", aliases=[("Twitter", None, "2023-07-24")])
-            ...     space.entities.resolve("twitter").name, space.entities.resolve("Twitter", at="2024")
-            ('X', None)
         """
         name, now = _name_or_id(alias, "alias"), self._now()
         moment = None if at is None else parse_moment(at, now, argument="at")
@@ -152,16 +143,6 @@ class EntitiesView(Facet):
             kind: Only entities of this kind, such as "person".
             page: The number of the page, from 1.
             page_size: How many entities a page has, at most 1,000.
-
-        Returns:
-            The page, and how many entities there are in all.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice met Bob in Porto.")
-            ...     [entity.name for entity in space.entities.list()]
-            ['Alice', 'Bob', 'Porto']
         """
         if kind is not None:
             kind = inputs.check_name(kind, "kind")
@@ -187,7 +168,6 @@ class EntitiesView(Facet):
 
         Args:
             name: The name to compare with.
-            limit: How many entities to return at most.
 
         Returns:
             The entities, each with the similar name, the similarity from 0 to 1, and the reason.
@@ -226,25 +206,15 @@ class Entities(EntitiesView):
         If an entity has that name already, only what is new is added to it. If nothing is new, nothing is written.
 
         Args:
-            name: The name.
             aliases: Other names. (name, valid_from, valid_until) is an alias for a time; given again with another
                 overlapping time, the alias gets the new time.
             kind: What it is, such as "person" or "organization".
-            observed_by: Who states it.
 
         Returns:
             The entity, whether it is new, and which aliases were added.
 
         Raises:
             InvalidInput: Another registered entity has one of the names at that time.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     one = space.entities.register("AlphaOne LLC", aliases=["AO"], kind="organization")
-            ...     two = space.entities.register("AO", aliases=["Alpha One"])
-            ...     one.created, two.created, two.added, two.entity.name
-            (True, False, ('Alpha One',), 'AlphaOne LLC')
         """
         checked, others = inputs.check_name(name, "name"), _aliases(aliases, self._now())
         kind = None if kind is None else inputs.check_name(kind, "kind")
@@ -256,11 +226,6 @@ class Entities(EntitiesView):
 
     def rename(self, entity: EntityRef, name: str, *, observed_by: str | None = None) -> Revision:
         """Change the name of an entity. Its old name becomes an alias.
-
-        Args:
-            entity: The entity, its id or one of its names.
-            name: The new name.
-            observed_by: Who states it.
 
         Returns:
             The entity with its new name and the position of the ledger entry, for `undo`.
@@ -288,8 +253,6 @@ class Entities(EntitiesView):
         Args:
             entity: The entity that is merged.
             into: The entity that it becomes part of.
-            why: The reason.
-            observed_by: Who states it.
 
         Returns:
             The merged entity and the position of the ledger entry, for `undo`.
@@ -297,16 +260,6 @@ class Entities(EntitiesView):
         Raises:
             NotFound: One of the two is unknown.
             InvalidInput: They are one entity already.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Bob met Robert Jones.")
-            ...     merged = space.entities.merge("Bob", "Robert Jones", why="he said so")
-            ...     before = space.entities.resolve("Bob").name
-            ...     _ = space.entities.undo(merged)
-            ...     before, space.entities.resolve("Bob").name
-            ('Robert Jones', 'Bob')
         """
         source, target = _name_or_id(entity), _name_or_id(into)
         reason, by, now = inputs.check_reason(why), inputs.check_observer(observed_by), self._now()
@@ -318,10 +271,7 @@ class Entities(EntitiesView):
         """Move some names of an entity to a new entity, which is called by the first of them.
 
         Args:
-            entity: The entity, its id or one of its names.
             names: One name to move, or several.
-            why: The reason.
-            observed_by: Who states it.
 
         Returns:
             The new entity and the position of the ledger entry, for `undo`.
@@ -350,8 +300,6 @@ class Entities(EntitiesView):
 
         Args:
             revision: What the method returned, or its position.
-            why: The reason.
-            observed_by: Who undoes it.
 
         Returns:
             The entity after the undo; None if nothing of it remains.

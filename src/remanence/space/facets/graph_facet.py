@@ -46,10 +46,7 @@ class Graph(GraphView):
             subject: An entity, its id or a name.
             predicate: The predicate, such as "lives_in".
             object: An entity, its id or a name.
-            valid_from: When it began to hold.
-            valid_until: When it ended.
             confidence: How sure it is, from 0 to 1.
-            observed_by: Who states it.
             evidence: Memories that support it. The relation is visible while one of them is.
 
         Returns:
@@ -57,14 +54,6 @@ class Graph(GraphView):
 
         Raises:
             NotFound: A memory given as evidence is unknown, forgotten or erased, or an entity id is unknown.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
-            ...     _ = space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
-            ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
-            'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
         """
         name, valid = parse_predicate(predicate), inputs.check_window(valid_from, valid_until, self._engine.now())
         certainty, by = inputs.check_fraction(confidence, "confidence"), inputs.check_observer(observed_by)
@@ -101,11 +90,7 @@ class Graph(GraphView):
             source: The memory that the link goes out of.
             kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes".
             target: The memory that the link goes to.
-            valid_from: When the link began to hold.
-            valid_until: When it ended.
             confidence: How sure it is, from 0 to 1.
-            observed_by: Who states it.
-            why: The reason.
 
         Returns:
             The link.
@@ -113,14 +98,6 @@ class Graph(GraphView):
         Raises:
             NotFound: A memory is unknown, forgotten or erased.
             InvalidInput: The kind is unknown, or `source` and `target` are one memory.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
-            ...     _ = space.graph.link(new, "supersedes", old)
-            ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
-            True
         """
         source, target = inputs.check_memory_id(source), inputs.check_memory_id(target)
         valid = inputs.check_window(valid_from, valid_until, self._engine.now())
@@ -143,7 +120,6 @@ class Graph(GraphView):
         """Declare how a predicate behaves from now on. What is left out stays as it is.
 
         Args:
-            predicate: The predicate.
             single_valued: Whether a subject has one value at a time.
             inverse: The name of the same relation from the other end.
 
@@ -177,22 +153,12 @@ class Graph(GraphView):
             predicate: The predicate of the relations, or the kind of the links, that hold at `valid_until`.
             object: Only relations to this entity, or links to this memory.
             valid_until: When it ended; None is now.
-            why: The reason.
-            observed_by: Who states it.
 
         Returns:
             The relations or links as they hold from now on.
 
         Raises:
             NotFound: No such relation or link holds at `valid_until`.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2025-01-01")
-            ...     [ended] = space.graph.invalidate("Alice", "lives_in", valid_until="2026-03-01", why="she moved")
-            ...     str(ended.valid)
-            '2025-01-01 to 2026-03-01'
         """
         return assertions.invalidate(
             self._engine, self._space, subject, predicate, object, valid_until, why, observed_by
@@ -210,9 +176,6 @@ class Graph(GraphView):
 
         Args:
             edge: A relation, a link, an edge of `query`, or the id of one.
-            valid_until: As for `invalidate`.
-            why: As for `invalidate`.
-            observed_by: As for `invalidate`.
 
         Returns:
             The relation or link as it holds from now on.

@@ -65,14 +65,6 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: The start is unknown.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.graph.relate("Alice", "works_at", "Acme", valid_from="2025-01-01")
-            ...     _ = space.graph.relate("Acme", "based_in", "Porto", valid_until="2026-01-01")
-            ...     [str(node) for node in space.graph.query("Alice", at="2025-06-01").nodes]
-            ['Alice', 'Acme', 'Porto']
         """
         steps = inputs.check_positive_int(depth, "depth", MAX_DEPTH)
         names, most = edge_names(relations), inputs.check_limit(limit)
@@ -89,8 +81,6 @@ class GraphQueries(Facet):
         Two entities that one memory mentions are two steps apart: to the memory, and from there to the other.
 
         Args:
-            start: The node to start from.
-            end: The node to reach.
             depth: The most steps, at most 8.
             at: The moment at which the edges hold. None is the moment of the view.
 
@@ -99,14 +89,6 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: One of the two is unknown.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice works at Acme.")
-            ...     _ = space.add("Bob works at Acme.")
-            ...     print(space.graph.path("Alice", "Bob"))
-            Alice —works_at→ Acme ←works_at— Bob
         """
         most = inputs.check_positive_int(depth, "depth", MAX_DEPTH)
         with self._graph_at(at) as graph:
@@ -116,7 +98,6 @@ class GraphQueries(Facet):
         """When a relation held, in the order of time, each with its evidence.
 
         Args:
-            subject: The entity.
             predicate: The predicate, such as "lives_in".
             object: Only relations to this entity.
 
@@ -126,14 +107,6 @@ class GraphQueries(Facet):
         Raises:
             NotFound: An entity is unknown.
             InvalidInput: The predicate is not valid, or a memory is given as an entity.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice lives in Porto.", valid_from="2024-01-01")
-            ...     _ = space.add("Alice lives in Lisbon.", valid_from="2026-05-03")
-            ...     [f"{r.object}, {r.valid}" for r in space.graph.when("Alice", "lives_in")]
-            ['Porto, 2024-01-01 to 2026-05-03', 'Lisbon, since 2026-05-03']
         """
         name = parse_predicate(predicate)
         with self._graph_at(None) as graph:
@@ -187,9 +160,6 @@ class GraphQueries(Facet):
             limit: How many entities to return at most, the most important.
             layout: Whether to find communities, and where to draw each entity.
 
-        Returns:
-            The entities and the edges between them.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -205,9 +175,6 @@ class GraphQueries(Facet):
 
     def activity(self, *, growing: int = 8) -> Activity:
         """How the space grows: memories by week and kind, and the entities that are mentioned more and more.
-
-        Args:
-            growing: How many growing entities to return at most.
 
         Returns:
             The weeks, and the entities that the last four weeks mention more often than the four before.
@@ -240,17 +207,6 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: An entity is unknown.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice lives in Porto.", valid_from="2019", valid_until="2022")
-            ...     _ = space.add("Alice lives in Lisbon.", valid_from="2022")
-            ...     _ = space.add("Alice works at Google.", valid_from="2020", valid_until="2021")
-            ...     job = ("Alice", "works_at", "Google")
-            ...     together = space.graph.temporal_join(("Alice", "lives_in"), "while", job)
-            ...     [(home.object, str(shared)) for home, _, shared in together]
-            [('Porto', '2020-01-01 to 2021-01-01')]
         """
         return traversal.join(self.when(*_side(left, "left")), condition, self.when(*_side(right, "right")))
 
@@ -273,20 +229,9 @@ class GraphQueries(Facet):
             relations: Only edges of these names; "mentions" are the events of memories, and "supersedes" is also what
                 superseded a memory without a link.
 
-        Returns:
-            The events, in the order in which they were learned.
-
         Raises:
             NotFound: The node is unknown.
             InvalidInput: `until` does not come after `since`, or an argument is not valid.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
-            ...     _ = space.graph.invalidate("Alice", "lives_in", "Porto", why="she moved")
-            ...     [event.kind for event in space.graph.timeline("Alice")]
-            ['edge added', 'edge invalidated']
         """
         names = edge_names(relations)
         events = self._events(node, since, until)
@@ -326,17 +271,6 @@ class GraphQueries(Facet):
                 "unpromoted": the current ones that `upkeep.promote` promoted, and the others.
             page: The number of the page, from 1.
             page_size: How many memories a page has, at most 1,000.
-
-        Returns:
-            The page, and how many memories of this status there are in all.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
-            ...     _ = space.graph.link(new, "supersedes", old)
-            ...     [(m.memory.text, m.links_in[0].kind) for m in space.graph.memories("superseded")]
-            [('The bridge is open.', 'supersedes')]
         """
         if status not in PAGE_STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(PAGE_STATUSES)}.")

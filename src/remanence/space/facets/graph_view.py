@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     import networkx
     from typing_extensions import Unpack
 
-_MAX_TIMELINE = 60
-"""Relations that a timeline shows, the newest."""
-
 
 class PartOptions(TypedDict, total=False):
     """Which part of the graph is taken: the arguments of `GraphView.show` after `start`."""
@@ -55,7 +52,6 @@ class GraphView(GraphQueries):
             relations: Only these predicates, kinds of links, "mentions" or "next_turn".
             depth: How many steps from the start to go, at most 8.
             at: Only what holds at this moment. None draws all that ever held.
-            limit: The most nodes to draw.
 
         Returns:
             The picture. The last line of a notebook cell shows it; `.save("graph.html")` writes it to a file.
@@ -71,7 +67,6 @@ class GraphView(GraphQueries):
         Args:
             path: The file. Its ending is the format: .html (an interactive page that needs no network), .svg or
                 .graphml. A symbolic link is not followed.
-            start: As for `show`.
             **part: `relations`, `depth`, `at` and `limit`, as for `show`.
 
         Returns:
@@ -80,13 +75,6 @@ class GraphView(GraphQueries):
         Raises:
             NotFound: The start is unknown.
             InvalidInput: The ending is none of these, or the file cannot be written.
-
-        Example:
-            >>> import remanence, tempfile
-            >>> with remanence.open(None) as space:
-            ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
-            ...     space.graph.save(tempfile.mkdtemp() + "/graph.svg").name
-            'graph.svg'
         """
         return self.show(start, **part).save(path)
 
@@ -94,11 +82,7 @@ class GraphView(GraphQueries):
         """The graph as an `igraph.Graph`, with labels and times as attributes.
 
         Args:
-            start: As for `show`.
             **part: `relations`, `depth`, `at` and `limit`, as for `show`.
-
-        Returns:
-            A directed graph.
 
         Raises:
             NotFound: The start is unknown.
@@ -116,11 +100,7 @@ class GraphView(GraphQueries):
         """The graph as a `networkx.MultiDiGraph`, with labels and times as attributes.
 
         Args:
-            start: As for `show`.
             **part: `relations`, `depth`, `at` and `limit`, as for `show`.
-
-        Returns:
-            The graph.
 
         Raises:
             NotFound: The start is unknown.
@@ -135,16 +115,13 @@ class GraphView(GraphQueries):
             node: The entity whose relations to show. None shows the relations of the whole space, the sixty learned
                 last.
 
-        Returns:
-            The table.
-
         Raises:
             NotFound: The node is unknown.
         """
         if node is not None:
             relations = self._relations_of(node)
             return pictures.timeline_table(relations, len(relations))
-        return pictures.timeline_table(*self._last_relations(_MAX_TIMELINE))
+        return pictures.timeline_table(*self._last_relations(60))
 
     ashow = in_thread(show)
     asave = in_thread(save)

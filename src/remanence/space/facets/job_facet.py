@@ -18,17 +18,7 @@ _STATUSES = ("queued", "running", "waiting", "done", "given up", "cancelled")
 
 
 class Jobs(Facet):
-    """The background jobs of a space. Iterating gives all of them, oldest first.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None, worker=False) as space:
-        ...     job = space.remember("I live in Porto.", wait=False)
-        ...     before = job.status
-        ...     _ = space.jobs.run_due()
-        ...     before, job.status
-        ('queued', 'done')
-    """
+    """The background jobs of a space. Iterating gives all of them, oldest first."""
 
     def __iter__(self) -> Iterator[Job]:
         return iter(self.list())
@@ -39,9 +29,6 @@ class Jobs(Facet):
         Args:
             status: Only jobs of this status: "queued", "running", "waiting" (for another try), "done", "given up" or
                 "cancelled".
-
-        Returns:
-            The jobs.
         """
         if status is not None and status not in _STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_STATUSES)}.")
@@ -54,9 +41,6 @@ class Jobs(Facet):
 
         Args:
             id: `job.id` of what `remember(..., wait=False)` returned.
-
-        Returns:
-            The job.
 
         Raises:
             NotFound: This space has no such job.
@@ -72,9 +56,6 @@ class Jobs(Facet):
 
         Args:
             day: A date, a datetime, or text such as "yesterday". By default today.
-
-        Returns:
-            The calls and tokens: those of jobs, and those of `remember` that waited.
         """
         now = self._engine.now()
         moment = now if day is None else parse_moment(day, now, argument="day")

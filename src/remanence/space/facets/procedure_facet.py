@@ -36,8 +36,6 @@ from remanence.space.recall_request import answer_request, checked_request
 
 MAX_STEPS = 200
 """Steps of a run, at most. Longer ones are several tasks."""
-_CONSIDERED = 10
-"""Memories of other tasks that are read with a task that is not known in these words."""
 _MIN_PROBABILITY = 0.7
 """The least probability, by the reader, that a known task is the one that is asked for. Chosen by hand on the four
 tasks of benchmarks/procedures.py, one stored, each with three lists of steps: 14 of 36 askings in other words reach it,
@@ -58,7 +56,6 @@ class ProceduresView(Facet):
         count.
 
         Args:
-            task: The task.
             tools: The versions of the tools that are installed now, by name. For a tool that is left out, the version
                 that was recorded last for this task is taken to be the present one.
 
@@ -82,11 +79,7 @@ class ProceduresView(Facet):
         return procedure_of(runs, installed) if runs else self._similar(asked, installed)
 
     def list(self) -> list[Procedure]:
-        """What is known of each task, in the order in which the tasks were first done.
-
-        Returns:
-            One procedure for each task.
-        """
+        """What is known of each task, in the order in which the tasks were first done."""
         by_task: dict[str, list[TaskRun]] = {}
         for run in self._runs():
             by_task.setdefault(task_digest(run.task), []).append(run)
@@ -110,7 +103,7 @@ class ProceduresView(Facet):
 
     def _similar(self, task: str, installed: Mapping[str, str]) -> Procedure | None:
         """What is known of the task that is probably the same in other words, if it is clear which."""
-        options = RecallOptions(kinds=PROCEDURE, limit=_CONSIDERED, history=False)
+        options = RecallOptions(kinds=PROCEDURE, limit=10, history=False)
         _, request, include = checked_request(self._engine, self._space, task, options, self._now())
         found = answer_request(self._engine, self._space, request, lambda _, index: self._position(index), include)
         if found.confidence is None or not found.confident:
@@ -132,18 +125,7 @@ class ProceduresView(Facet):
 
 
 class Procedures(ProceduresView):
-    """What worked for tasks: recorded run by run, and recalled for the next one.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     steps = [("build", {"target": "shop"}), ("release", {"env": "staging"})]
-        ...     _ = space.procedures.record("Deploy the shop", steps, now="2026-05-04")
-        ...     print(space.procedures.recall("deploy the shop"))
-        What worked for the task “Deploy the shop” (worked once, last on 2026-05-04):
-        1. build(target="shop")
-        2. release(env="staging")
-    """
+    """What worked for tasks: recorded run by run, and recalled for the next one."""
 
     def record(
         self,
@@ -167,8 +149,6 @@ class Procedures(ProceduresView):
             error: Why it failed.
             tools: The versions of the tools, by name: {"deploy-cli": "2.1"}.
             source: Where the run comes from.
-            observed_by: Who ran it.
-            now: When it ran.
 
         Returns:
             The memory of these steps. Its kind is "procedure", and only `kinds="procedure"` recalls it. Each run is a

@@ -39,11 +39,7 @@ class Proposal:
 
     Attributes:
         id: For `approve` and `reject`.
-        text: The text.
         space: The space that it comes from, as who proposed it says.
-        memory: The id of the memory there.
-        by: Who proposed it.
-        at: When.
         note: Why, in the words of who proposed it.
         status: "open", "approved" or "rejected".
         decided_by: Who approved or rejected it.
@@ -78,18 +74,7 @@ def proposed_fields(memory: Memory, by: str | None) -> dict[str, Any]:
 
 
 class Proposals(Facet):
-    """What others offer to this space. Nothing of it is recalled before it is approved.
-
-    Example:
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     ana, team = space.child("users", "ana"), space.child("team")
-        ...     offered = team.proposals.add(ana.add("The staging server is called heron."), by="ana")
-        ...     before = team.count()
-        ...     approved = team.proposals.approve(offered.id, by="bob")
-        ...     before, approved.text, approved.meta["origin"]["proposed_by"]
-        (0, 'The staging server is called heron.', 'ana')
-    """
+    """What others offer to this space. Nothing of it is recalled before it is approved."""
 
     def add(self, memory: Memory, *, by: str | None = None, note: str | None = None) -> Proposal:
         """Offer a memory of another space to this one: a copy of its text, days and tags, and where it comes from.
@@ -130,10 +115,6 @@ class Proposals(Facet):
     def approve(self, id: str, *, by: str | None = None) -> Memory:
         """Make a proposal a memory of this space. `meta["origin"]` has where it comes from and who decided.
 
-        Args:
-            id: The id of the proposal.
-            by: Who approves it.
-
         Returns:
             The memory.
 
@@ -161,11 +142,6 @@ class Proposals(Facet):
     def reject(self, id: str, why: str | None = None, *, by: str | None = None) -> Proposal:
         """Record that a proposal does not become a memory. Its text stays for the record: `erase` deletes it.
 
-        Args:
-            id: The id of the proposal.
-            why: The reason.
-            by: Who rejects it.
-
         Returns:
             The proposal, which is marked as rejected.
 
@@ -178,9 +154,6 @@ class Proposals(Facet):
 
     def erase(self, id: str) -> ErasureCertificate:
         """Delete the text of a proposal for good. The memory that it became, if it was approved, stays.
-
-        Args:
-            id: The id of the proposal.
 
         Returns:
             What was erased.

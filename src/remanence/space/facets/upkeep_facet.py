@@ -58,12 +58,6 @@ class Upkeep(UpkeepReports):
 
         Returns:
             An object with the same methods. This one stays as it is.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     space.upkeep.with_settings(half_life_days=30).settings.half_life_days
-            30
         """
         changed = (settings or self.settings).with_changes(**changes)
         return Upkeep(self._engine, self._space, self._position, self._now, changed)
@@ -95,13 +89,6 @@ class Upkeep(UpkeepReports):
 
         Returns:
             The plan.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("It rained.", kind="episode", now="2020-01-01")
-            ...     len(space.upkeep.gc(dry_run=True)), len(space.upkeep.gc()), space.count()
-            (1, 1, 0)
         """
         settings = self.settings if mode is None else self.settings.with_changes(gc=mode)
         return self._step(
@@ -161,14 +148,6 @@ class Upkeep(UpkeepReports):
         Raises:
             NotFound: A memory given by its id does not exist, or is not current.
             LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     code = space.add("The door code is 4711.")
-            ...     _ = space.upkeep.promote(code)
-            ...     [memory.text for memory in space.memories("promoted")]
-            ['The door code is 4711.']
         """
         folder, named = self._vault(vault), None if ids is None else inputs.check_one_or_more_ids(ids)
         return self._step(
@@ -226,9 +205,6 @@ class Upkeep(UpkeepReports):
         Args:
             steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
             vault: A folder for the notes of promoted memories; by default the setting `vault`.
-
-        Returns:
-            The plan, with that of each step (`plans`).
 
         Example:
             >>> import remanence
@@ -315,8 +291,6 @@ class Upkeep(UpkeepReports):
 
         Args:
             interval: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
-            steps: See `run`.
-            vault: See `run`.
 
         Returns:
             The schedule. Call its `stop` to end it.

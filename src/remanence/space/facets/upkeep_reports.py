@@ -53,16 +53,6 @@ class UpkeepReports(Facet):
 
         Args:
             limit: The most memories to list, those with the lowest scores. `left_out` counts the others.
-
-        Returns:
-            The report, which prints as a table.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("It rained.", kind="episode", now="2020-01-01")
-            ...     [(each.urgency, each.action) for each in space.upkeep.decay()]
-            [('high', 'gc candidate')]
         """
         return self._with_memories(
             lambda _, memories, __: report_decay(memories, self.settings),
@@ -92,13 +82,6 @@ class UpkeepReports(Facet):
 
         Raises:
             InvalidInput: `similarity` is not a number from 0 to 1, or is given together with `duplicates`.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
-            ...     [round(pair.similarity, 1) for pair in space.upkeep.clusters(duplicates=True).pairs]
-            [1.0]
         """
         if similarity is not None and duplicates:
             raise InvalidInput(f"similarity={similarity!r} and duplicates=True are both given. Leave one of them out.")
@@ -116,19 +99,11 @@ class UpkeepReports(Facet):
         )
 
     def missed_recalls(self) -> MissedRecallReport:
-        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid.
-
-        Returns:
-            The report, with the memories. `restore` accepts it.
-        """
+        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid."""
         return garbage_collection.find_missed_recalls(self._engine, self._space)
 
     def runs(self) -> list[Run]:
-        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one.
-
-        Returns:
-            The runs.
-        """
+        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one."""
         return runs.list_runs(self._engine, self._space)
 
     adecay = in_thread(decay)

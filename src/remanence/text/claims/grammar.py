@@ -26,10 +26,7 @@ from remanence.text.lexicon.word_lists import (
 from remanence.text.named_entities.name_spans import NameSpan
 from remanence.text.text import SENTENCE_END
 
-MAX_SENTENCE_CHARS = 300
-"""Characters of a sentence that may make a claim; a longer one makes none."""
 Names = Mapping[int, NameSpan]
-"""The names of a text by their start position."""
 
 
 class _Span(NamedTuple):
@@ -46,7 +43,6 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
 
     Args:
         names: The names in it, with the places at which the speaker is meant ("I", "my"), in order.
-        speaker: The name of the speaker.
 
     >>> from remanence.text.named_entities.name_rules import find_names
     >>> text = "Alice lives in Porto and works at IBM. The capital of Portugal is Lisbon. Is Bob at CERN?"
@@ -95,7 +91,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         end = match.end() if match else len(text)
         opener = _OPENER.match(text, start, end)
         begin = opener.end() if opener else start
-        if begin < end <= begin + MAX_SENTENCE_CHARS:
+        if begin < end <= begin + 300:
             yield begin, end
         start = end
 

@@ -126,7 +126,6 @@ FUNCTION_WORDS = load_words("function_words")
 """A capital after one of these is evidence of a name, even at the start of a sentence."""
 RELATIONSHIP_NOUNS = load_words("relationship_nouns")
 PLURAL_RELATIONSHIP_NOUNS = dict(pair.split("=") for pair in sorted(load_words("plural_relationship_nouns")))
-"""The noun for several people or animals, with the noun for one."""
 _DERIVED = {
     "relationship": "|".join(sorted(RELATIONSHIP_NOUNS, key=lambda noun: (-len(noun), noun))),
     "any_relationship": "|".join(sorted(RELATIONSHIP_NOUNS | set(PLURAL_RELATIONSHIP_NOUNS))),

@@ -15,7 +15,6 @@ _Cue: TypeAlias = Literal["past", "indirect past", "present", "future"]
 """The tense of a verb. It is indirect where the time need not be that of the verb."""
 Recurrence: TypeAlias = Literal["year", "week"]
 _REACH = 30
-"""Tokens on either side in which the tense is looked for."""
 _SENTENCE_ENDS = frozenset(".!?;:\n")
 _CLAUSE_ENDS = frozenset(", ( ) — – and but so because while which who that when if although though where".split())
 _PRONOUNS = frozenset("i we you they".split())

@@ -146,7 +146,6 @@ _FOLLOWERS = {"in": {"a", "an", *vocab.VAGUE_NUMBERS, *vocab.NUMBERS}, "a": _AFT
 _PLACE_WORDS = frozenset("about around at from here in into out there to".split())
 """Between a verb and "from", they tell of a movement in space: "I moved to Rome from March to May"."""
 _MICROSECOND = timedelta(microseconds=1)
-"""The shortest time: what is until now includes this moment."""
 
 
 class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):

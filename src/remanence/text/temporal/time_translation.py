@@ -63,8 +63,6 @@ _MIN_CHARS_ALONE = 4
 """Letters of the shortest form of a weekday, which stands alone."""
 _MIN_CHARS_INFLECTED = 5
 """Letters of the shortest word that is read in its inflected forms."""
-_MAX_TOKENS = 4_000
-"""Tokens of a text that is read: a longer one names so many times that none says when it is from."""
 
 
 class _Meaning(NamedTuple):
@@ -154,7 +152,7 @@ def _language_with_times(text: str) -> str | None:
 
 
 def _find(text: str, language: _DateparserLanguage) -> Iterator[TranslatedTime]:
-    time_tokens = list(_tokens(text, language))[:_MAX_TOKENS]
+    time_tokens = list(_tokens(text, language))[:4_000]
     i = 0
     while i < len(time_tokens):
         if time_tokens[i].meaning is None:

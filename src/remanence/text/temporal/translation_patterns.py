@@ -22,7 +22,6 @@ _ENGLISH = vocab.FOLLOWING_WORDS | vocab.PRESENT_CUES | vocab.PAST_CUES | {"not"
 _SLOT = re.compile(r"\{(\w+)\}")
 _DIGITS = {"d": "[0-9]{1,2}", "d2": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _REACH = 200
-"""Characters on either side in which the tense is looked for."""
 _OPENERS = ("since", "until", "starting")
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()'’\"-…«»„“”", " "))

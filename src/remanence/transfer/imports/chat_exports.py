@@ -41,7 +41,6 @@ class ChatExport(Source):
     Args:
         path: The zip file, the folder or the JSON file.
         branches: Whether to take messages that were edited or answered again, too.
-        observed_by: The name of the user.
     """
 
     program: ClassVar[str]

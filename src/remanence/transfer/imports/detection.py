@@ -19,10 +19,6 @@ from remanence.transfer.imports.records import FORMAT_NAMES, Source
 from remanence.transfer.imports.tables import CSV, JSON_FORMATS, TableSource
 from remanence.transfer.jsonlines import GZIP_MAGIC, starts_with
 
-_BEGIN = 1_000
-"""Bytes of a file that are looked at to find its format."""
-_OBJECTS = 20
-"""Objects of a JSON file that are looked at to find its format."""
 _CSV_ENDINGS = (".csv", ".tsv")
 _CHAT_EXPORTS: tuple[type[ChatExport], ...] = (ChatGPTExport, ClaudeExport)
 
@@ -84,7 +80,7 @@ def _is_packed(path: Path) -> bool:
 
 def _is_json(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.read(_BEGIN).removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"[", b"{")
+        return file.read(1_000).removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"[", b"{")
 
 
 def _find_in_objects(path: Path) -> tuple[str | None, str]:
@@ -108,6 +104,6 @@ def _first_objects(files: Files, names: Iterable[str]) -> Iterator[Mapping[str, 
     """The first objects of each file, or why it has none."""
     for name in names:
         try:
-            yield from islice(files.objects(name), _OBJECTS)
+            yield from islice(files.objects(name), 20)
         except DamagedFile as error:
             yield str(error)

@@ -20,8 +20,6 @@ from remanence.transfer.jsonlines import open_unpacked, starts_with
 
 MAX_BYTES = 512 * 2**20
 """Bytes of a file, unpacked, at most: it is in memory as a whole."""
-_MAX_DIRECTORY_BYTES = 64 * 2**20
-"""Bytes of the directory of a zip file, at most: room for half a million names."""
 _VALUE = re.compile(r"[^ \t\r\n,]")  # what is not between two values
 
 ZIP_MAGIC = b"PK"
@@ -118,7 +116,7 @@ def _check_directory(path: Path) -> None:
         if claimed == 0xFFFFFFFF and tail[end - 20 : end - 16] == b"PK\x06\x07":  # the real number is elsewhere
             file.seek(min(int.from_bytes(tail[end - 12 : end - 4], "little"), size))
             claimed = int.from_bytes(file.read(48)[40:48], "little")
-    if claimed > _MAX_DIRECTORY_BYTES:
+    if claimed > 64 * 2**20:  # room for half a million names
         raise InvalidInput(f"{path} lists more files than an export of chats has, and was not opened.")
 
 

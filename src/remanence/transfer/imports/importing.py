@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from remanence.ports import Progress
 
 IMPORTED_FIELD = "imported"
-"""The field of `Memory.meta` that says where a memory was imported from."""
 _BATCH = 500
-"""Items that are written at once, at most, and between two reports of the progress."""
 _EXAMPLES, _REASONS, _LISTED = 3, 100, 10
 """Examples of each reason, reasons, and names in a line that a report of an import has at most."""
 

@@ -19,11 +19,6 @@ ImportFormat = Literal["chatgpt", "claude", "mem0", "zep", "server-memory", "csv
 FORMAT_NAMES: tuple[str, ...] = get_args(ImportFormat)
 
 MAX_NAME_LENGTH = 400
-"""Characters of a name, a tag, a source or a conversation that is taken from another program."""
-_MAX_ID_LENGTH = 120
-"""Characters of an id that is a part of the key of a memory."""
-_MAX_SECONDS = 1e11
-"""The highest number that is a time in seconds, in the year 5138; larger numbers are milliseconds."""
 _FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
@@ -92,7 +87,7 @@ def make_key(kind: str, *parts: str) -> str:
 
 
 def _short(part: str) -> str:
-    usable = replace_unstorable(part) == part and part.strip() and len(part) <= _MAX_ID_LENGTH
+    usable = replace_unstorable(part) == part and part.strip() and len(part) <= 120
     return part if usable else content_digest(replace_unstorable(part))
 
 
@@ -110,7 +105,8 @@ def as_moment(value: object) -> datetime | None:
     """
     try:
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0:
-            return datetime.fromtimestamp(value / 1_000 if value > _MAX_SECONDS else value, UTC)
+            # Later than the year 5138: in milliseconds.
+            return datetime.fromtimestamp(value / 1_000 if value > 1e11 else value, UTC)
         if isinstance(value, str):
             found = datetime.fromisoformat(_FRACTION.sub(r"\1", value.strip()).replace("Z", "+00:00"))
             return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)

@@ -19,19 +19,18 @@ from remanence.index.index import Index
 from remanence.ports import Progress
 from remanence.schema import Memory
 from remanence.text.lexicon.word_lists import words_of_series
+from remanence.text.repetition import NEGATION_PATTERN
 from remanence.text.text import pluralize, split_passages, text_hash, truncate
 from remanence.upkeep.plans import ResultTable, TableResult
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import ScoredMemories, ScoredMemory
-from remanence.upkeep.steps.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
+from remanence.upkeep.steps.merged_text import NUMBER_PATTERN
 from remanence.upkeep.steps.near_pairs import Pairs, cohesion, find_pairs
 
 Action = Literal["merge", "review", "keep"]
 MAX_CLUSTER_SIZE = 12
 MAX_NEIGHBOURS = 16
-"""Memories nearest to each one that are considered. It limits the work."""
 _REVIEW_COHESION = 0.65
-"""The cohesion from which on a cluster of less than `merge_cohesion` is for a person to review."""
 
 
 @dataclass(frozen=True, slots=True)

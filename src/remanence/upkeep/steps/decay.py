@@ -49,7 +49,6 @@ _DECAY_CURVES: Mapping[str, Callable[[Any], Any]] = {
     # Most decays quickly, the rest ten times slower; half of the sum is left after one half-life.
     "two_component": lambda half_lives: 0.7 * 2 ** (-1.59676 * half_lives) + 0.3 * 2 ** (-0.159676 * half_lives),
 }
-"""What is left after so many half-lives: of a number, or of an array of them."""
 
 
 def retention(model: str, days: Any, half_life: Any) -> Any:

@@ -29,7 +29,6 @@ OBSERVED_BY = "upkeep"
 _MIN_SHARED_ENTITIES = 2
 """Entities that two memories have in common, at least, to be related: one alone relates too much."""
 _MAX_LINKS = 5
-"""Links of each memory that are proposed, the best."""
 _MAX_GROUP = 64
 """Memories that mention an entity, at most, for pairs to be looked for through it. It limits the work."""
 

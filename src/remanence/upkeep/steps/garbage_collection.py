@@ -20,9 +20,6 @@ from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import ScoredMemories
 
-_MAX_RECALLS = 200
-"""Recorded recalls that are asked again, the last ones. It limits the work."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FadedMemory(Change):
@@ -158,7 +155,7 @@ def find_missed_recalls(engine: Engine, space: str) -> MissedRecallReport:
 
 def _recorded_recalls(engine: Engine, index: Index, after: float) -> list[tuple[int, Receipt, Sequence[str]]]:
     """The last recalls recorded after a ledger position that can be repeated, with the ids each returned."""
-    positions = [position for position in index.usage.recall_positions if position > after][-_MAX_RECALLS:]
+    positions = [position for position in index.usage.recall_positions if position > after][-200:]
     recalls: list[tuple[int, Receipt, Sequence[str]]] = []
     for position, entry in engine.ledger.entries_at(positions).items():
         if isinstance(entry.event, Served):

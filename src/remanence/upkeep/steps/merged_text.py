@@ -10,13 +10,11 @@ from typing import NamedTuple
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import Extractor, MergingExtractor
 from remanence.text.named_entities.name_rules import find_names
+from remanence.text.repetition import NEGATION_PATTERN
 from remanence.text.text import normalize_text, split_sentences, tokens
 
 log = logging.getLogger(__name__)
 
-NEGATION_PATTERN = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|without|cannot|stopped|quit)\b|n['’]t\b", re.IGNORECASE
-)
 NUMBER_PATTERN = re.compile(r"\d+(?:[.,:]\d+)*")
 _SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’)\]」』]*$")
 _AROUND_SENTENCE = " .!…。\"'“”„‘’«»「」『』"

@@ -29,7 +29,6 @@ class VaultChanges:
     """What changes in a vault.
 
     Attributes:
-        vault: The folder.
         space: The space whose notes these are.
         new: The memories that are about to be promoted.
         writes: Notes that are written.

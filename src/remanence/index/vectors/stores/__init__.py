@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from remanence.ports import VectorStore
 
 
+_FORMAT = 2
+"""How ids and fields of points are made. Collections that an earlier build filled are left alone."""
+
+
 class LocalStores:
     """The built-in vector stores of one process: in the folder if there is one, else in memory.
 
@@ -47,7 +51,6 @@ class SharedStores:
     """The vector stores of one ledger on a Qdrant server or cluster. Nothing is sent before the first call of a store.
 
     Args:
-        qdrant: The server.
         ledger: Returns the id of the ledger: ledgers on one server do not see each other's points.
     """
 
@@ -88,10 +91,10 @@ def collection_name(embedder: str, dimension: int) -> str:
     """The name of the collection of an embedder: readable at the front, different for different fingerprints.
 
     >>> collection_name("wordllama-256@256:4f", 256)
-    'remanence-wordllama-256-256-fe0d53fa9c'
+    'remanence-wordllama-256-256-7aeec27343'
     """
     readable = re.sub(r"[^a-z0-9]+", "-", embedder.partition("@")[0].lower()).strip("-")[:40].strip("-")
-    digest = hashlib.sha256(embedder.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    digest = hashlib.sha256(f"{_FORMAT}:{embedder}".encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"remanence-{readable or 'embedder'}-{dimension}-{digest}"
 
 

@@ -142,7 +142,6 @@ def loads_in_child_process(load: Callable[[Path, int], Any], folder: Path, dimen
 
 
 BATCH = 1_000
-"""Points that are written to the engine, or deleted from it, at a time."""
 PAGE = 10_000
 RESCORED = 1_000
 """Points, at least, that are scored by their vectors, after all were compared by their codes."""

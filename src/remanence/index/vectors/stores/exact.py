@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import Closed, InvalidInput
-from remanence.index.arrays import Column
+from remanence.index.arrays.columns import Column
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import Closed, ProjectionError
-from remanence.index.arrays import round_to_half
+from remanence.index.arrays.columns import round_to_half
 from remanence.index.vectors.stores.edge import DiskFull, EdgeStore, StoreBusy, remove_store
 from remanence.index.vectors.stores.exact import ExactStore, as_rows
 

@@ -1,8 +1,9 @@
 """The vectors of one space on a Qdrant server or cluster, in a collection that it shares with other spaces and ledgers.
 
-A point's id is a UUID made of its ledger, its space and its number, and every call is filtered by both, so no space can
-read, overwrite or delete what is another's. A point also has the ledger position of the memory version that it was made
-from and the hash of its text, so that a process can tell what others have written since it last read the ledger.
+A point's id is a UUID of a hash of its ledger and its space and of its number, so a result needs nothing but ids. Every
+call is filtered by ledger and space, so no space can read or delete what is another's. A point also has the ledger
+position of the memory version that it was made from and the hash of its text, so that a process can tell what others
+have written since it last read the ledger.
 
 The collection is that of one embedder. Its name is an alias. The first collection behind it has a fixed name, so that
 two processes that create it at once get the same one. A rebuilt collection gets a new name, and the alias is switched
@@ -11,6 +12,7 @@ when it is complete.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 import uuid
@@ -37,6 +39,7 @@ BATCH = 256
 """Points that are sent to a server at a time: with 1,536 dimensions as JSON they stay well under the 32 MB that a
 server takes at once."""
 PAGE = 10_000
+"""Points that are read or deleted at a time; a server closes the connection of a request with the ids of a million."""
 
 
 class Collection:
@@ -216,8 +219,7 @@ def _quantization(kind: str | None) -> Any:
     return None
 
 
-NAMESPACE = uuid.UUID("5b0d2a39-6d0c-5f0e-9b86-6f1f4b1c7a11")
-_FIELDS = ["n", "position", "text"]
+_FIELDS = ["position", "text"]
 
 
 class ServerStore:
@@ -228,6 +230,8 @@ class ServerStore:
         self._ledger = ledger
         self._space = space
         self._tenant = f"{ledger}/{space}"
+        digits = hashlib.sha256(self._tenant.encode("utf-8", "surrogatepass")).hexdigest()
+        self._key_prefix = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}"
         self._closed = False
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
@@ -241,7 +245,7 @@ class ServerStore:
         for start in range(0, len(ids), BATCH):
             part = slice(start, start + BATCH)
             points = [
-                PointStruct(id=self._key(n), vector=row.tolist(), payload=self._payload(n, position, text))
+                PointStruct(id=self._key(n), vector=row.tolist(), payload=self._payload(position, text))
                 for n, row, position, text in zip(ids[part], rows[part], positions[part], hashes[part], strict=True)
             ]
             self._collection.call(
@@ -263,16 +267,16 @@ class ServerStore:
                     query_filter=chosen,
                     search_params=parameters,
                     limit=depth,
-                    with_payload=["n"],
+                    with_payload=False,
                 )
             )
-            return [(_field(point.payload, "n"), point.score) for point in found.points]
+            return [(_number(point.id), point.score) for point in found.points]
 
         return top_points(scan, limit)
 
     def delete(self, ids: Sequence[int], up_to: int | None = None) -> None:
-        if len(ids):
-            self._delete(self._filter(ids, up_to))
+        for begin in range(0, len(ids), PAGE):
+            self._delete(self._filter(ids[begin : begin + PAGE], up_to))
 
     def get_points(self, ids: Sequence[int] | None = None) -> StoredPoints:
         self._check_open()
@@ -280,8 +284,8 @@ class ServerStore:
         pages = self._collection.scroll(name, scroll_filter=chosen, with_payload=_FIELDS)
         points = [point for page in pages for point in page]
         return StoredPoints(
-            np.array([_field(point.payload, "n") for point in points], np.int64),
-            np.array([_field(point.payload, "position") for point in points], np.int64),
+            np.array([_number(point.id) for point in points], np.int64),
+            np.array([(point.payload or {})["position"] for point in points], np.int64),
             [bytes.fromhex((point.payload or {})["text"]) for point in points],
         )
 
@@ -325,31 +329,28 @@ class ServerStore:
         return Filter(must=must)
 
     def _search_parameters(self) -> SearchParams | None:
-        """Exact, also with quantisation: more are taken by quantised vectors, and scored by whole ones."""
+        """All vectors are compared. With quantisation more are taken by quantised vectors, and scored by whole ones;
+        `exact` would make the server read whole ones only."""
         from qdrant_client.models import QuantizationSearchParams, SearchParams
 
         if self._collection.server.in_process:  # it is always exact, and warns about the parameter
             return None
         if self._collection.settings.quantization is None:
             return SearchParams(exact=True)
-        return SearchParams(exact=True, quantization=QuantizationSearchParams(rescore=True, oversampling=4.0))
+        return SearchParams(quantization=QuantizationSearchParams(rescore=True, oversampling=4.0))
 
-    def _payload(self, n: int, position: int, text: bytes) -> dict[str, Any]:
-        return {
-            "tenant": self._tenant,
-            "ledger": self._ledger,
-            "n": int(n),
-            "position": int(position),
-            "text": text.hex(),
-        }
+    def _payload(self, position: int, text: bytes) -> dict[str, Any]:
+        return {"tenant": self._tenant, "ledger": self._ledger, "position": int(position), "text": text.hex()}
 
     def _key(self, n: int) -> str:
-        return str(uuid.uuid5(NAMESPACE, f"{n}:{self._tenant}"))
+        digits = f"{n:016x}"
+        return f"{self._key_prefix}-{digits[:4]}-{digits[4:]}"
 
     def _check_open(self) -> None:
         if self._closed:
             raise Closed(f"The vector store of space {self._space!r} was closed. Open the space again.")
 
 
-def _field(payload: dict[str, Any] | None, name: str) -> int:
-    return int((payload or {})[name])
+def _number(key: object) -> int:
+    """The number of a point with this id."""
+    return int(str(key).replace("-", "")[16:], 16)

@@ -1,0 +1,1 @@
+"""Arrays that grow, and their form in the index file."""
