@@ -3,6 +3,7 @@
     export QDRANT_BINARY=/path/to/qdrant      # the program of Qdrant 1.15 or later
     python benchmarks/shared_qdrant.py size --points 100000
     python benchmarks/shared_qdrant.py size --points 1000000 --quantization int8
+    python benchmarks/shared_qdrant.py spaces --spaces 10000
     python benchmarks/shared_qdrant.py kills --kills 25
     python benchmarks/shared_qdrant.py kills --kills 25 --nodes 3 --replicas 2 --ledger postgres
 
@@ -12,6 +13,8 @@ Every server listens on loopback only, without telemetry, with its files in a te
 sixth memory, of one month of 24, and of 4,000 that are given by their number. "recall@50" is the share of those of an
 exact scan that are found; times are milliseconds on the clock, the median of 20 questions, and the processor time of
 the server.
+
+`spaces` writes ten points to each of many spaces of one collection, and searches, reads and empties some of them.
 
 `kills` lets processes add, recall and erase in two spaces that all of them share, and kills a Qdrant node, one of these
 processes or PostgreSQL (`--on`) again and again, in the middle of whatever they do. After each kill it waits until a
@@ -68,6 +71,7 @@ def main() -> None:
     size.add_argument("--points", type=int, default=100_000)
     size.add_argument("--quantization", choices=["int8", "binary"])
     size.add_argument("--on-disk", action="store_true", help="whole vectors are read from disk")
+    verbs.add_parser("spaces").add_argument("--spaces", type=int, default=10_000)
     kills = verbs.add_parser("kills")
     kills.add_argument("--kills", type=int, default=25)
     kills.add_argument("--on", default="qdrant,worker,postgres", help="what is killed, with commas")
@@ -80,6 +84,8 @@ def main() -> None:
     given = options.parse_args()
     if given.verb == "size":
         measure_size(given.points, Qdrant("http://", quantization=given.quantization, on_disk=given.on_disk))
+    elif given.verb == "spaces":
+        measure_spaces(given.spaces)
     else:
         sys.exit(not KillRun(given).run())
 
@@ -162,6 +168,47 @@ def search_figures(signal: Vectors, vectors: Any, asked: Any, mask: Any, pid: in
         "CPU ms of the server": float(np.mean(of_server)) * 1e3,
         "recall@50": float(np.mean(found)),
     }
+
+
+# Spaces
+
+
+def measure_spaces(count: int) -> None:
+    """Fill many spaces of one collection, and use some of them."""
+    points = 10
+    vectors = clustered_vectors(np.random.default_rng(7), count * points)
+    with one_server() as node:
+        stores = SharedStores(Qdrant(node.url, timeout=60), lambda: "ledger")
+        opened = [stores.open(f"space {number}", DIMENSION, "world") for number in range(count)]
+        started = time.perf_counter()
+        for number, store in enumerate(opened):
+            store.upsert(range(points), vectors[number * points : (number + 1) * points])
+        out: dict[str, Any] = {"writing, spaces a second": count / (time.perf_counter() - started)}
+        out["until optimized, s"] = seconds_until_green(node.url)
+        out["server's memory, MB"] = memory_mb(node.pid)
+        chosen = np.random.default_rng(1).permutation(count)[:200].tolist()
+        asks = {
+            "search": lambda number: opened[number].search(vectors[number * points], points),
+            "read all ids": lambda number: opened[number].ids(),
+            "delete all": lambda number: opened[number].delete(list(range(points))),
+        }
+        for name, ask in asks.items():
+            before, seconds = cpu_seconds(node.pid), []
+            for number in chosen:
+                started = time.perf_counter()
+                found = ask(number)
+                seconds.append(time.perf_counter() - started)
+                if name == "search":  # its own nearest, and all of its own
+                    assert found[0][0] == 0, found
+                    assert sorted(found[0]) == list(range(points)), found
+            out[name] = {
+                "ms": float(np.median(seconds)) * 1e3,
+                "CPU ms of the server": (cpu_seconds(node.pid) - before) / len(chosen) * 1e3,
+            }
+        left = [number for number in range(0, count, count // 200) if number not in chosen]
+        assert all(len(opened[number].ids()) == points for number in left)
+        assert not any(opened[number].ids() for number in chosen)
+        print(json.dumps({f"{count} spaces": out}, indent=1), flush=True)
 
 
 # Kills

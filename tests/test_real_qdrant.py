@@ -188,11 +188,11 @@ def test_a_node_of_a_cluster_may_be_killed(home: Path, tmp_path: Path) -> None:
             node.start()
         with opened(home, [node.url for node in nodes], shards=3, replicas=2) as space:
             space.add_many([f"Note {number} about the harbour." for number in range(30)])
-            for node in nodes:
+            for number, node in enumerate(nodes):
                 secret = space.add("The harbour hides a secret.")
                 node.kill()
                 assert eventually(lambda: is_whole(space))
-                added = space.add("The bakery is open.")
+                added = space.add(f"Bakery {number} is open.")
                 space.erase(secret.id)
                 assert eventually(lambda added=added: added.text in texts(space, "bakery"))  # type: ignore[misc]
                 assert eventually(lambda: not space.audit.pending_erasures())

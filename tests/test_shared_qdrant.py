@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from qdrant_client import QdrantClient
 import remanence
 from qdrant_server import RunningServer, running_server
 from remanence import Qdrant
+from remanence.index.projection import Projection
 from remanence.index.vectors.store_sync import StoreSync
 from remanence.index.vectors.stores.qdrant import QdrantServer
 from remanence.testing import HashingEmbedder
@@ -277,6 +279,33 @@ def test_another_embedder_has_another_collection(home: Path, server: RunningServ
         assert space.admin.check() == {}
 
 
+@pytest.mark.usefixtures("with_files")
+def test_a_folder_moves_to_a_server_and_back(home: Path, server: RunningServer) -> None:
+    """The same answers in both places; what is erased in one is not found in the other."""
+
+    def answers(space: remanence.Space) -> list[str]:
+        return sorted(texts(space, "Which note is about the harbour?"))
+
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        added = space.add_many([f"Note {n} about the harbour." for n in range(30)])
+        expected = answers(space)
+    with opened(home, server) as space:
+        assert answers(space) == expected
+        assert points(server) == 30
+        space.erase(added[0].id)
+        space.add("The bakery is open.")
+        expected = answers(space)
+        assert space.admin.check() == {}
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        assert answers(space) == expected
+        space.erase(added[1].id)
+        assert space.admin.check() == {}
+    with opened(home, server) as space:
+        assert space.recall("harbour").missing == {}
+        assert points(server) == 29
+        assert space.admin.check() == {}
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -413,6 +442,39 @@ def test_many_missing_points_are_written_in_the_background(
         assert eventually(lambda: not space.recall("harbour").missing)
         assert space.admin.check() == {}
         assert points(server) == 200
+
+
+def test_points_are_written_in_the_background_while_all_is_rebuilt(
+    home: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The ledger positions of the points are those of the index before and after, not of one that is half read."""
+    monkeypatch.setattr("remanence.index.vectors.shared_store_sync._MAX_WHILE_OTHERS_WAIT", 10)
+    write, apply, writing, emptied = StoreSync._write, Projection._apply, threading.Event(), threading.Event()
+
+    def write_after_emptying(self: StoreSync, *args: Any) -> None:
+        if len(args) == 3 and not writing.is_set():  # in the background
+            writing.set()
+            assert emptied.wait(10)
+        write(self, *args)
+
+    def apply_late(self: Projection, *args: Any) -> None:
+        if writing.is_set() and not emptied.is_set():
+            emptied.set()
+            time.sleep(0.5)
+        apply(self, *args)
+
+    with opened(home, server) as space:
+        space.add_many([{"text": f"Note {n} about the harbour."} for n in range(50)])
+        monkeypatch.setattr(StoreSync, "_write", write_after_emptying)
+        monkeypatch.setattr(Projection, "_apply", apply_late)
+        server.drop_collections()
+        assert "vectors" in space.recall("harbour").missing
+        assert writing.wait(10)
+        space.rebuild()
+        assert eventually(lambda: not space.recall("harbour").missing)
+        assert space.admin.check() == {}
+        assert points(server) == 50
+    assert "could not be finished" not in caplog.text
 
 
 def test_the_next_address_is_asked(home: Path, server: RunningServer) -> None:

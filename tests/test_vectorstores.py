@@ -361,6 +361,17 @@ def test_many_points_are_deleted_in_several_requests(collection: Collection) -> 
     assert store.ids() == []
 
 
+@pytest.mark.parametrize("quantization", [None, "int8", "binary"])
+def test_quantised_vectors_are_searched(quantization: Any) -> None:
+    """In a search that is asked to be exact, a server reads whole vectors only."""
+    server = QdrantServer(Qdrant("http://127.0.0.1:9", quantization=quantization))
+    parameters = ServerStore(Collection(server, "c", 8), "ledger", "alice")._search_parameters()
+    assert parameters is not None
+    assert bool(parameters.exact) == (quantization is None)
+    assert (parameters.quantization is not None and parameters.quantization.rescore) == (quantization is not None)
+    server.close()
+
+
 def test_a_collection_of_another_dimension_is_refused(qdrant: tuple[QdrantServer, str]) -> None:
     """Both sizes are named, and the way out."""
     ServerStore(Collection(*qdrant, 8), "ledger", "alice").upsert([1], axis_vector(0)[None])

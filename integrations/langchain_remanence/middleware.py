@@ -75,6 +75,9 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
     the thread; a turn that needs no memory gets none. The user's turn and the reply are stored. If memory fails, the
     agent answers without it and a warning is logged.
 
+    `max_tokens`, `count_tokens`, `min_score`, `kinds`, `tags` and `record` are those of `Space.for_prompt`. What is
+    quoted never takes more than a quarter of the model's window, where the model says how large that is.
+
     Args:
         space: One space for a single user; or, with `user_key`, the parent space of all users; or a function from
             the runtime of a run to its space.
@@ -83,12 +86,6 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             id is refused.
         shared: Spaces whose memories are quoted beside those of the user, such as that of a team: they are read only,
             and each quoted memory names its space. Or a function from the runtime of a run to them.
-        max_tokens: The token budget of the quoted memories; None for no limit. They never take more than a quarter of
-            the model's window, where the model says how large that is.
-        count_tokens: Counts the tokens of a text. By default four characters are one token.
-        min_score: Quote only memories with at least this score by the signals.
-        kinds: Quote only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
-        tags: Quote only memories with all of these tags.
         briefing: The token budget of the briefing (`Space.briefing`: what is true of the user, by topic) at the end of
             the system message; 0 for none.
         place: Where the recalled memories are quoted. "message": at the beginning of the user's message, so that all
@@ -100,7 +97,6 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             in the background, once for a chat that has been quiet or has grown (`remember(..., wait="quiet")`).
         reinforce: Whether to count as used the quoted memories that the answer took words from, so that they
             do not decay.
-        record: Whether to record what is quoted for each message: `space.audit.recorded()` and the inspector list it.
         procedures: Whether to record the tool calls of each run with their outcome (`space.procedures`), and to quote
             what worked for a similar task. A call whose `ToolMessage` has the status "error" failed.
         outcome: Says of the messages of a run, after the user's, whether the task was done: "success", "failure", or
@@ -198,7 +194,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """`wrap_model_call` with the memory used in a worker thread."""
-        run = self._run(request.runtime)
+        run = await asyncio.to_thread(self._run, request.runtime)  # it may open a space
         extended, quoted = await asyncio.to_thread(self._with_memories, request, run)
         response = await handler(extended)
         if quoted and self.reinforce:

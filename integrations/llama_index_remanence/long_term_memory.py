@@ -119,19 +119,13 @@ class OpenQuestions:
 class RecallAdapter(SpaceAdapter):
     """Base class of adapters that recall memories for a prompt."""
 
-    max_tokens: int | None = Field(default=MAX_TOKENS, ge=0, description="Token budget of the recalled memories.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="Recall only memories with this score.")
-    kinds: Annotated[str | tuple[str, ...] | None, AfterValidator(check_kinds)] = Field(
-        default=None, description="Recall only memories of these kinds."
-    )
-    tags: Annotated[str | tuple[str, ...] | None, AfterValidator(check_tags)] = Field(
-        default=None, description="Recall only memories with these tags."
-    )
-    keep: Annotated[Any, AfterValidator(check_keep)] = Field(
-        default="all", description="Which turns to store: all, user, facts, a function, or None."
-    )
-    reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
-    record: bool = Field(default=False, description="Record what is quoted for each message.")
+    max_tokens: int | None = Field(default=MAX_TOKENS, ge=0)
+    min_score: float | None = Field(default=None, ge=0, le=1)
+    kinds: Annotated[str | tuple[str, ...] | None, AfterValidator(check_kinds)] = None
+    tags: Annotated[str | tuple[str, ...] | None, AfterValidator(check_tags)] = None
+    keep: Annotated[Any, AfterValidator(check_keep)] = "all"
+    reinforce: bool = False
+    record: bool = False
     # As in LlamaIndex's own memories, None is the default.
     tokenizer_fn: Annotated[Tokenizer, BeforeValidator(lambda given: given or tokenize)] = Field(
         default=tokenize, exclude=True

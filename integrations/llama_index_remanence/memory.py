@@ -42,6 +42,9 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     in the child "window" of the space, so a text that is to be erased must be erased in both. If recall fails, the
     chat continues with the window and a warning is logged. A message that cannot be stored raises.
 
+    `max_tokens`, `min_score`, `kinds`, `tags` and `record` are those of `Space.for_prompt`. What is recalled never
+    takes more than a quarter of the window.
+
     Args:
         location: Where to open the space, in place of `space`; it is opened again after a restart.
         path: The names of the child to use.
@@ -51,11 +54,6 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         ttl: Erase the window of a session so many seconds after its last message, when it is next used or by
             `sweep_ttl`. The memories stay.
         token_limit: The token budget of the window and the recalled memories. The name is LlamaIndex's.
-        max_tokens: The token budget of the recalled memories; None for no limit but the window. They never take more
-            than a quarter of it.
-        min_score: Recall only memories with at least this score by the signals.
-        kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
-        tags: Recall only memories with all of these tags.
         place: Where the memories are quoted. "message": before the text of the question, so that all before it stays
             the same from call to call and the provider's prompt cache applies. "tool": as the result of a tool call
             after the question. "system": at the end of the system message of the window; without one, before the text
@@ -74,11 +72,11 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     """
 
     session_id: str
-    shared: tuple[SpaceReference, ...] = Field(default=(), description="Spaces that are recalled from, too.")
-    ttl: TtlSeconds = Field(default=None, description="Seconds after its last message that a window is kept.")
-    token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
-    place: Literal["system", "message", "tool"] = Field(default="message", description="Where memories are quoted.")
-    extract: bool = Field(default=False, description="Extract facts in the background, with space.remember().")
+    shared: tuple[SpaceReference, ...] = ()
+    ttl: TtlSeconds = None
+    token_limit: int = Field(default=30_000, gt=0)
+    place: Literal["system", "message", "tool"] = "message"
+    extract: bool = False
 
     _cached_transcript: Transcript | None = PrivateAttr(default=None)
     _last_recall: tuple[Any, PromptMemories] | None = PrivateAttr(default=None)

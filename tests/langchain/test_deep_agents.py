@@ -11,7 +11,9 @@ from langchain_models import Actor
 import remanence
 from remanence import MemoryFiles
 
-deepagents = pytest.importorskip("deepagents", reason="deepagents is not installed: pip install remanence[deepagents]")
+deepagents = pytest.importorskip(
+    "deepagents", reason="deepagents is not installed: pip install remanence-memory[deepagents]"
+)
 
 from deepagents.backends import CompositeBackend, StateBackend, StoreBackend  # noqa: E402
 from langgraph.store.memory import InMemoryStore  # noqa: E402

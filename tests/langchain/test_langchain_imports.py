@@ -78,7 +78,7 @@ def test_a_missing_package_is_answered_with_the_line_to_type() -> None:
     assert len(said) == len(NEEDS)
     for package, name, extra in NEEDS:
         assert said[package, name].startswith(f"{name} needs the package '{package}")
-        assert f'Run: pip install "remanence[{extra}]"' in said[package, name]
+        assert f'Run: pip install "remanence-memory[{extra}]"' in said[package, name]
 
 
 def test_what_needs_only_the_core_of_langchain_needs_no_more() -> None:

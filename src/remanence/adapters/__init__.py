@@ -168,7 +168,7 @@ def lazy_getattr(
             if (error.name or "").partition(".")[0] not in frameworks:
                 raise
             raise MissingExtra(
-                f'{name} needs the package {error.name!r}. Run: pip install "remanence[{extra}]"'
+                f'{name} needs the package {error.name!r}. Run: pip install "remanence-memory[{extra}]"'
             ) from error
 
     return load

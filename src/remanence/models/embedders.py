@@ -103,7 +103,9 @@ def _fastembed_embedder(name: str) -> EmbedderAdapter:
     try:
         from fastembed import TextEmbedding
     except ImportError as error:
-        raise MissingExtra(f'{name!r} needs the package fastembed. Run: pip install "remanence[fastembed]"') from error
+        raise MissingExtra(
+            f'{name!r} needs the package fastembed. Run: pip install "remanence-memory[fastembed]"'
+        ) from error
     embedding = TextEmbedding(name.removeprefix("fastembed:"))  # downloads the weights at first use
     return EmbedderAdapter(name, embedding.embed, embedding.query_embed)
 

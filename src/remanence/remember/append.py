@@ -16,7 +16,7 @@ from remanence.graph.assertions import invalidation_events
 from remanence.index.engine.embedding import embed, embed_missing, store_vectors
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index, memory_from_entry
-from remanence.index.passages import passages_of
+from remanence.index.passages import is_pasted, passages_of
 from remanence.models.embedders import SentenceEmbedder
 from remanence.models.turn_classes import classify_turn
 from remanence.remember.prepare import PreparedVersion
@@ -100,7 +100,8 @@ def _append_chunk(
     with engine.open_index(space, catch_up=False) as index:
         # Before the write lock is taken: this may call an embedding model.
         is_later = embed_later and not engine.embedder.is_fast
-        texts = [] if is_later else index.texts_to_embed([p.version for p in prepared])
+        may_wait = not engine.embedder.is_fast
+        texts = [] if is_later else index.texts_to_embed([p.version for p in prepared], may_wait=may_wait)
         vectors, new_vectors = embed(engine, space, texts)
         prepared = with_kinds(prepared, vectors, engine.embedder.fingerprint)
         entries: list[Entry] = []
@@ -136,6 +137,7 @@ def _append_chunk(
                 store_vectors(engine, transaction, space, new_vectors)
         index.apply_written(entries, vectors)
         if index.vectors.sync.missing_vectors:
+            is_later = is_later or (may_wait and any(is_pasted(p.version) for p in prepared))
             _embed_missing(engine, space, len(index.vectors.sync.missing_vectors), is_later, bool(vectors))
         return _written_memories(index, resolved, entries, existing)
 

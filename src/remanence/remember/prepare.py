@@ -19,7 +19,15 @@ from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import Fact, Memory, Turn, Window, micros
 from remanence.text.temporal import parse_moment
 from remanence.text.temporal.calendar_spans import ONE_DAY, midnight, to_utc
-from remanence.text.text import normalize_text, split_passages, split_ranges
+from remanence.text.text import (
+    MAX_PASSAGE,
+    MAX_QUESTION_LENGTH,
+    normalize_text,
+    split_passages,
+    split_ranges,
+    split_turn,
+    without_middle,
+)
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor
@@ -131,7 +139,7 @@ def prepare_turns(
         turn = original if redactor is None else redact_turn(original, redactor)
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
-        extraction = extractor.extract(turn.content, now=at or now, speaker=speaker)
+        extraction = extractor.extract(read_by_rules(turn), now=at or now, speaker=speaker)
         expires = None
         if turn.expires_at is not None:
             expires = parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
@@ -163,7 +171,7 @@ def prepare_turns(
             triples=extraction.triples,
             times=extraction.times,
             turn=Turn(turn.conversation, -1, speaker, at or now, _context(turn)),
-            passages=split_passages(turn.content),
+            passages=split_turn(turn.content),
             meta=turn.meta,
             trust=trust,
         )
@@ -171,6 +179,12 @@ def prepare_turns(
         repeat_key = _repeat_key(normalized, turn.key, at is not None)
         prepared.append(PreparedVersion(version, now, repeat_key, is_undated=undated))
     return prepared
+
+
+def read_by_rules(turn: TurnOptions) -> str:
+    """The part of a turn in which names, claims and times are looked for: all of it, or the beginning and the end of
+    what is pasted."""
+    return without_middle(turn.content, MAX_QUESTION_LENGTH)
 
 
 def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> PreparedVersion:
@@ -199,8 +213,10 @@ def prepare_revision(version: Remembered, fact: Fact, now: datetime) -> Prepared
 
 
 def _context(turn: TurnOptions) -> str | None:
-    """The turn before, where the caller gives it and this turn may not be understood without it."""
-    return turn.before if turn.before and needs_turn_before(turn.content, turn.before) else None
+    """The turn before, where the caller gives it and this turn may not be understood without it; of a long one the
+    beginning and the end."""
+    is_needed = turn.before and needs_turn_before(turn.content, turn.before)
+    return without_middle(turn.before, MAX_PASSAGE) if turn.before and is_needed else None
 
 
 def _with_fact(version: Remembered, fact: Fact) -> Remembered:

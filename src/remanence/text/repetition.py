@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
-from remanence.text.text import normalize_text, tokens
+from remanence.text.text import MAX_PASSAGE, normalize_text, tokens
 
 FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
 """Words that make no other statement: "The user told me" is the same as "I"."""
@@ -54,12 +54,19 @@ def content_words(text: str) -> list[str]:
     return [*tokens(text), *(word.lower().replace("’", "'") for word in _KEPT_WORDS.findall(text))]
 
 
+def comparable_text(text: str) -> str:
+    """A text with its spacing and case normalised; one of several passages as it is, so that comparing a pasted log
+    takes no time."""
+    return normalize_text(text) if len(text) <= MAX_PASSAGE else text
+
+
 def statement_of(memory: Memory) -> tuple[object, ...]:
-    """What a memory says, and of whom."""
+    """What a memory says, and of whom. What a text of several passages says is said again only by the same text."""
     speaker = memory.observed_by if memory.turn is None else memory.turn.speaker
-    words = tuple(word for word in content_words(memory.text) if word not in FILLER)
+    is_long = len(memory.text) > MAX_PASSAGE
+    words = () if is_long else tuple(word for word in content_words(memory.text) if word not in FILLER)
     # "I" is the user, and so is "you" where the assistant speaks.
-    return words or normalize_text(memory.text), None if speaker in (SELF, ASSISTANT) else speaker
+    return words or comparable_text(memory.text), None if speaker in (SELF, ASSISTANT) else speaker
 
 
 def same_time(one: Memory, other: Memory) -> bool:

@@ -11,7 +11,7 @@ from remanence.schema import ASSISTANT, RULES, SELF, Extraction, Mention, Triple
 from remanence.text.claims.grammar import find_claims
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.named_entities.name_spans import NameSpan, find_first_person, is_first_person_plural
-from remanence.text.temporal import TimePhrase, find_stated_times
+from remanence.text.temporal import MAX_DATED, TimePhrase, find_stated_times
 from remanence.text.text import SENTENCE_END, normalize_name
 
 MAX_MENTIONS = 64
@@ -69,8 +69,7 @@ class RuleExtractor:
         return Extraction(
             mentions=_with_subjects(_mentions(speaker, names), triples),
             triples=triples,
-            # A longer text is a document, which did not happen at one time.
-            valid=_time_of(text, phrases, makes_claims=bool(triples)) if len(text) <= 2_000 else None,
+            valid=_time_of(text, phrases, makes_claims=bool(triples)) if len(text) <= MAX_DATED else None,
             times=tuple(times[:16]),
         )
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -32,9 +33,11 @@ _CHUNK = 2_000
 _META = "embedder"
 
 
-def embed(engine: Engine, space: str, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
-    """Vectors for these texts by hash: all of them, and those that the space did not have yet. If the embedder is
-    down, the texts are stored without vectors, which are added later."""
+def embed(
+    engine: Engine, space: str, texts: Sequence[str], most: int | None = None
+) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
+    """Vectors for these texts by hash: all of them, and those that the space did not have yet, of texts with `most`
+    characters together. If the embedder is down, the texts are stored without vectors, which are added later."""
     texts_by_hash = {text_hash(text): text for text in texts}
     if not texts_by_hash or engine.ledger_embedder.dimension() is None:
         return {}, {}
@@ -42,6 +45,9 @@ def embed(engine: Engine, space: str, texts: Sequence[str]) -> tuple[dict[bytes,
     known = {} if embedder.is_fast else engine.ledger.vectors(space, embedder.fingerprint, list(texts_by_hash))
     vectors = drop_malformed(known, embedder.dimension)
     missing = [(key, text) for key, text in texts_by_hash.items() if key not in vectors]
+    if most is not None:
+        sizes = accumulate(len(text) for _, text in missing)
+        missing = missing[:1] + [each for each, size in zip(missing, sizes, strict=True) if size <= most][1:]
     if not missing:
         return vectors, {}
     try:
@@ -75,13 +81,15 @@ def embed_missing(engine: Engine, space: str, progress: Progress | None = None) 
         index.fill_missing_vectors()
 
 
-def embed_rows(engine: Engine, index: Index, rows: Sequence[Row]) -> None:
-    """Embed the texts of these rows, and the names in them, that have no vector, and store the vectors."""
+def embed_rows(engine: Engine, index: Index, rows: Sequence[Row], most: int | None = None) -> int:
+    """Embed the texts of these rows, and the names in them, that have no vector, with `most` characters together, and
+    store the vectors. Returns how many were made."""
     with index.lock:
         positions = index.catalog.positions_of_rows(rows)
     entries = engine.ledger.entries_at(positions).values()
     versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
-    _embed_and_store(engine, index.space, [text for version in versions for text in embeddable_texts(version)])
+    texts = [text for version in versions for text in embeddable_texts(version)]
+    return _embed_and_store(engine, index.space, texts, most)
 
 
 def embed_descriptions(engine: Engine, space: str) -> None:
@@ -92,12 +100,14 @@ def embed_descriptions(engine: Engine, space: str) -> None:
             index.fill_missing_vectors()  # also with those that another process has stored
 
 
-def _embed_and_store(engine: Engine, space: str, texts: Sequence[str]) -> None:
-    """Embed those of these texts that the space has no vector for, and store the vectors."""
-    _, new_vectors = embed(engine, space, texts)
+def _embed_and_store(engine: Engine, space: str, texts: Sequence[str], most: int | None = None) -> int:
+    """Embed those of these texts that the space has no vector for, with `most` characters together, and store the
+    vectors. Returns how many were made."""
+    _, new_vectors = embed(engine, space, texts, most)
     if new_vectors:
         with engine.transaction() as transaction:
             store_vectors(engine, transaction, space, new_vectors)
+    return len(new_vectors)
 
 
 def written_with(ledger: Ledger) -> str | None:
@@ -189,6 +199,8 @@ class LedgerEmbedder:
 
 BATCH = 64
 """Memories that are embedded before their vectors are stored and searched: about a quarter of a second."""
+_BATCH_CHARACTERS = 8_000
+"""Characters of the texts in a batch, at most: ten passages of a long memory."""
 FIRST_PAUSE = 5.0
 """Seconds until an embedder that did not answer is asked again. Each time the pause is doubled."""
 _OTHER_SECONDS = 0.5
@@ -265,11 +277,11 @@ class BackgroundEmbedder:
             if not rows:  # a caller has embedded them, or they were erased
                 return None
             lock = f"vectors-{text_hash(space).hex()[:16]}"
-            acquired = True
+            acquired, made = True, 0
             try:
                 with engine.locks.acquire(lock) as acquired:
                     if acquired:
-                        embed_rows(engine, index, rows[:BATCH])
+                        made = embed_rows(engine, index, rows[:BATCH], _BATCH_CHARACTERS)
             except (EmbedderError, LedgerUnavailable, OSError) as error:  # the folder may be full, or read-only
                 log.warning("texts of space %r have no vector for now: %s", space, error)
             index.fill_missing_vectors(rows[:BATCH] if acquired and len(rows) > BATCH else None)
@@ -280,7 +292,7 @@ class BackgroundEmbedder:
             return None
         if not acquired:
             return _OTHER_SECONDS
-        if left < len(rows):
+        if made or left < len(rows):
             self._pauses.pop(space, None)
             return 0.0
         self._pauses[space] = min(2 * self._pauses.get(space, FIRST_PAUSE / 2), 300.0)

@@ -180,8 +180,11 @@ class SharedStoreSync(StoreSync):
         stored = self._shared.get_points()
         return set(stored.ids[stored.positions <= self._catalog().position].tolist())
 
-    def _upsert(self, points: list[int], vectors: Vector, hashes: list[bytes]) -> None:
-        positions = self._catalog().positions_of_rows([Row(point >> PASSAGE_BITS) for point in points])
+    def _upsert(
+        self, points: list[int], vectors: Vector, hashes: list[bytes], lock: AbstractContextManager[Any]
+    ) -> None:
+        with lock:  # a rebuild empties the catalog and fills it again
+            positions = self._catalog().positions_of_rows([Row(point >> PASSAGE_BITS) for point in points])
         self._shared.write(points, vectors, positions, hashes)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -319,9 +319,11 @@ class StoreSync:
             return
         matrix = np.concatenate([vectors[key] for _, key in writable]).reshape(len(writable), -1)
         written = [point for point, _ in writable]
-        self._upsert(written, matrix, [key for _, key in writable])
+        self._upsert(written, matrix, [key for _, key in writable], lock or nullcontext())
 
-    def _upsert(self, points: list[int], vectors: Vector, hashes: list[bytes]) -> None:
+    def _upsert(
+        self, points: list[int], vectors: Vector, hashes: list[bytes], lock: AbstractContextManager[Any]
+    ) -> None:
         self._store.upsert(points, vectors)
 
 

@@ -49,9 +49,6 @@ class Graph(GraphView):
             confidence: How sure it is, from 0 to 1.
             evidence: Memories that support it. The relation is visible while one of them is.
 
-        Returns:
-            The relation as it holds now.
-
         Raises:
             NotFound: A memory given as evidence is unknown, forgotten or erased, or an entity id is unknown.
         """
@@ -91,9 +88,6 @@ class Graph(GraphView):
             kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes".
             target: The memory that the link goes to.
             confidence: How sure it is, from 0 to 1.
-
-        Returns:
-            The link.
 
         Raises:
             NotFound: A memory is unknown, forgotten or erased.

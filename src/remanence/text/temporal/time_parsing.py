@@ -24,6 +24,9 @@ from remanence.text.text import SENTENCE_END, truncate
 
 _MAX_TEXT = 100_000
 """Characters of a text that are read: a book names so many times that none says when the memory is from."""
+MAX_DATED = 2_000
+"""Characters of a text whose first time is when it happens. A longer one is a document, which did not happen at one
+time."""
 _MAX_DATE = 200
 """Characters of the longest date; a longer text was passed by mistake."""
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
