@@ -76,6 +76,9 @@ class RemanenceMemory(BaseMemory):
     ai_prefix: str = "AI"
     reinforce: bool = False
 
+    def __init__(self, space: Space, **settings: Any) -> None:
+        super().__init__(**{"space": space, **settings})
+
     @property
     def memory_variables(self) -> list[str]:
         """The prompt variable that this memory fills."""

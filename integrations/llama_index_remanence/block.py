@@ -45,6 +45,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
             something worth storing), a function of role and text, or None for none.
         across_sessions: Whether to recall what was said in other sessions. Set it if the space has one user only.
         reinforce: Whether to count as used the recalled memories that the answer took words from.
+        raise_errors: Whether to raise when memory fails, as when the space is closed or the disk is full.
         tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
 
     Raises:
@@ -96,7 +97,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         self._store(messages, session)
         question, block = llama_messages.open_question(messages).strip(), PromptMemories()
         if question:
-            with log_and_continue(log, "recall"):
+            with log_and_continue(log, "recall", raise_errors=self.raise_errors):
                 tags = [] if self.across_sessions else [_session_tag(session)]
                 block = self._recall_block(self.space, question, messages, tags=tags)
         if self.reinforce and question:
@@ -105,7 +106,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
 
     def _store(self, messages: Sequence[ChatMessage], session: str) -> None:
         space, new = self.space, list[RoleAndText]()
-        with log_and_continue(log, "remember"):
+        with log_and_continue(log, "remember", raise_errors=self.raise_errors):
             kept = self._kept(llama_messages.roles_and_texts(messages))
             new = self._stored_turns.store(space, session, kept, self._turns_before)
         answer, context = llama_messages.new_answer(messages, new)

@@ -18,6 +18,7 @@ from llama_index_remanence.transcript import session_label
 from remanence import Hit, Space, Union
 from remanence.adapters import (
     MAX_TOKENS,
+    Moment,
     PromptMemories,
     check_keep,
     check_kinds,
@@ -45,11 +46,12 @@ def store_turns(
     tags: Sequence[str] = (),
     before: Mapping[RoleAndText, str] | None = None,
     extract: bool = False,
+    now: Moment | None = None,
 ) -> None:
     """Store turns of a session, each as a memory of its own unless `keys` has the key of an earlier one.
 
     `before` has the turns before some of them, where those are not stored. With `extract`, facts are extracted from the
-    chat in the background, once it is quiet or has grown.
+    chat in the background, once it is quiet or has grown. `now` is when they were said.
     """
     warn_of_long_texts(log, (text for _, text in turns))
     keys = [uuid4().hex for _ in turns] if keys is None else keys
@@ -66,9 +68,9 @@ def store_turns(
         for (role, text), key in zip(turns, keys, strict=True)
     ]
     if rows and extract:
-        space.remember(rows, wait="quiet")
+        space.remember(rows, wait="quiet", now=now)
     elif rows:
-        space.add_turns(rows)
+        space.add_turns(rows, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ class RecallAdapter(SpaceAdapter):
     keep: Annotated[Any, AfterValidator(check_keep)] = "all"
     reinforce: bool = False
     record: bool = False
+    raise_errors: bool = False
     # As in LlamaIndex's own memories, None is the default.
     tokenizer_fn: Annotated[Tokenizer, BeforeValidator(lambda given: given or tokenize)] = Field(
         default=tokenize, exclude=True
@@ -166,6 +169,7 @@ class RecallAdapter(SpaceAdapter):
         *,
         tags: Sequence[str] = (),
         window: int | None = None,
+        now: Moment | None = None,
     ) -> PromptMemories:
         """Recall for a question what helps to answer it, without the turns that are in the prompt anyway."""
         own = [self.tags] if isinstance(self.tags, str) else [*(self.tags or ())]
@@ -180,6 +184,7 @@ class RecallAdapter(SpaceAdapter):
             min_score=self.min_score,
             kinds=self.kinds,
             tags=[*own, *tags] or None,
+            now=now,
             record=self.record,
         )
 

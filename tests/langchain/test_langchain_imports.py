@@ -87,6 +87,25 @@ def test_what_needs_only_the_core_of_langchain_needs_no_more() -> None:
     assert without(("langchain langchain_classic langgraph", *names)) == {}
 
 
+STAR = """
+import importlib.util, sys
+
+find_spec = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name in sys.argv[1].split() else find_spec(name, *more)
+sys.modules |= dict.fromkeys(sys.argv[1].split())  # importing them raises
+from langchain_remanence import *
+print(*sorted(name for name in globals() if name.startswith("Remanence")))
+"""
+
+
+def test_a_star_import_needs_no_extra() -> None:
+    """It gives the names whose extra is installed."""
+    found = run_program(STAR, "deepagents langchain langchain_classic").split()
+
+    assert found == ["RemanenceChatMessageHistory", "RemanenceRetriever", "RemanenceStore", "RemanenceVectorStore"]
+    assert run_program(STAR, "deepagents langchain langchain_classic langchain_core").split() == []
+
+
 def test_every_public_name_is_there() -> None:
     """`__all__` promises nothing that cannot be had, and `dir()` shows it."""
     for name in langchain_remanence.__all__:

@@ -18,6 +18,7 @@ from remanence.models.readers import needs_turn_before
 from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import Fact, Memory, Turn, Window, micros
 from remanence.text.temporal import parse_moment
+from remanence.text.temporal.calendar_spans import ONE_DAY, midnight, to_utc
 from remanence.text.text import (
     MAX_PASSAGE,
     MAX_QUESTION_LENGTH,
@@ -47,6 +48,8 @@ class PreparedVersion(NamedTuple):
     """Whether this is a new version of the memory it names, with the same text."""
     has_extracted_names: bool = True
     """Whether registered names are looked for in its text: not if the caller gave its names."""
+    may_set: frozenset[str] = frozenset()
+    """Which of "kind" and "importance" nobody gave: they are found in what the text tells."""
     is_undated: bool = False
     """Whether it is a text that the caller gave, without a key, and neither text nor caller give a date."""
 
@@ -85,7 +88,7 @@ def prepare(engine: Engine, draft: AddOptions, now: datetime, extractor: Extract
             *_trust_for_digest(trust),
         ),
         key=draft.key,
-        kind=draft.kind or ("episode" if dated_by_text and valid.end is not None else "semantic"),
+        kind=draft.kind or ("episode" if dated_by_text and not _lasts(valid, now) else "semantic"),
         valid=valid,
         importance=0.5 if draft.importance is None else draft.importance,
         confidence=1.0 if draft.confidence is None else draft.confidence,
@@ -104,7 +107,20 @@ def prepare(engine: Engine, draft: AddOptions, now: datetime, extractor: Extract
     )
     repeat_key = _repeat_key(normalized, draft.key, stated.has_bound)
     undated = draft.key is None and not valid.has_bound
-    return PreparedVersion(version, now, repeat_key, has_extracted_names=draft.entities is None, is_undated=undated)
+    given = {"kind": draft.kind, "importance": draft.importance}
+    return PreparedVersion(
+        version,
+        now,
+        repeat_key,
+        has_extracted_names=draft.entities is None,
+        may_set=frozenset(name for name, value in given.items() if value is None),
+        is_undated=undated,
+    )
+
+
+def _lasts(valid: Window, now: datetime) -> bool:
+    """Whether a text with this time tells a state and no event: it holds from now on, also if it says until when."""
+    return valid.end is None or (valid.start == midnight(to_utc(now)) and valid.end - valid.start > ONE_DAY)
 
 
 def prepare_turns(

@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ from remanence.events import Remembered
 from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.numbers import Row
 from remanence.index.vectors.vectors import drop_malformed, embeddable_texts
-from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder
-from remanence.text.text import text_hash
+from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder, mean_vector
+from remanence.text.text import split_passages, text_hash
 
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine
@@ -31,6 +31,35 @@ log = logging.getLogger(__name__)
 
 _CHUNK = 2_000
 _META = "embedder"
+_MAX_UNSTORED_BYTES = 2**25
+"""Bytes of vectors that are kept until their texts are stored."""
+
+
+class UnstoredVectors:
+    """Vectors that a caller asked for, until their texts are stored: a framework that embeds texts mostly adds them
+    next. The oldest make room for new ones."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._vectors: dict[bytes, Vector] = {}
+
+    def put(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep these vectors, which are all of one length."""
+        with self._lock:
+            self._vectors.update(vectors)
+            most = _MAX_UNSTORED_BYTES // max((vector.nbytes for vector in vectors.values()), default=1)
+            for oldest in list(self._vectors)[: max(0, len(self._vectors) - most)]:
+                del self._vectors[oldest]
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
+        """Those of these texts that are here."""
+        with self._lock:
+            return {key: self._vectors[key] for key in keys if key in self._vectors}
+
+    def take(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
+        """The same, which are then no longer here."""
+        with self._lock:
+            return {key: self._vectors.pop(key) for key in keys if key in self._vectors}
 
 
 def embed(
@@ -41,22 +70,50 @@ def embed(
     texts_by_hash = {text_hash(text): text for text in texts}
     if not texts_by_hash or engine.ledger_embedder.dimension() is None:
         return {}, {}
-    embedder = engine.embedder
-    known = {} if embedder.is_fast else engine.ledger.vectors(space, embedder.fingerprint, list(texts_by_hash))
-    vectors = drop_malformed(known, embedder.dimension)
-    missing = [(key, text) for key, text in texts_by_hash.items() if key not in vectors]
+    vectors = _stored_vectors(engine, space, texts_by_hash)
+    new_vectors = engine.unstored_vectors.take(texts_by_hash.keys() - vectors.keys())
+    missing = {key: text for key, text in texts_by_hash.items() if key not in vectors and key not in new_vectors}
     if most is not None:
-        sizes = accumulate(len(text) for _, text in missing)
-        missing = missing[:1] + [each for each, size in zip(missing, sizes, strict=True) if size <= most][1:]
-    if not missing:
-        return vectors, {}
+        sizes = accumulate(map(len, missing.values()))
+        places = [place for place, size in enumerate(sizes) if place == 0 or size <= most]
+        missing = dict(list(missing.items())[: len(places)])
     try:
-        embedded = embedder.embed([text for _, text in missing])
+        new_vectors |= _embedded(engine, missing)
     except EmbedderUnavailable as error:
         log.warning("%d texts are stored without a vector for now: %s", len(missing), error)
-        return vectors, {}
-    new_vectors = {key: vector for (key, _), vector in zip(missing, embedded, strict=True)}
     return vectors | new_vectors, new_vectors
+
+
+def text_vectors(engine: Engine, space: str, texts: Sequence[str]) -> list[Vector]:
+    """The vector of each text, of a long one the mean of those of its passages. Those of stored texts are read, and new
+    ones kept for when their texts are stored.
+
+    Raises:
+        EmbedderUnavailable: The embedder is down.
+    """
+    if engine.embedder.is_fast or engine.ledger_embedder.dimension() is None:
+        return list(engine.embedder.embed(texts))
+    parts = [[text[start:end] for start, end in split_passages(text)] or [text] for text in texts]
+    texts_by_hash = {text_hash(part): part for text_parts in parts for part in text_parts}
+    vectors = _stored_vectors(engine, space, texts_by_hash)
+    vectors |= engine.unstored_vectors.get(texts_by_hash.keys() - vectors.keys())
+    new_vectors = _embedded(engine, {key: text for key, text in texts_by_hash.items() if key not in vectors})
+    engine.unstored_vectors.put(new_vectors)
+    vectors |= new_vectors
+    return [mean_vector([vectors[text_hash(part)] for part in text_parts]) for text_parts in parts]
+
+
+def _stored_vectors(engine: Engine, space: str, texts_by_hash: Mapping[bytes, str]) -> dict[bytes, Vector]:
+    """The vectors that the ledger has for these texts. Fast embedders are asked again, which is faster than reading."""
+    embedder = engine.embedder
+    known = {} if embedder.is_fast else engine.ledger.vectors(space, embedder.fingerprint, list(texts_by_hash))
+    return drop_malformed(known, embedder.dimension)
+
+
+def _embedded(engine: Engine, texts_by_hash: Mapping[bytes, str]) -> dict[bytes, Vector]:
+    """The vectors of these texts by the embedder."""
+    embedded = engine.embedder.embed(list(texts_by_hash.values())) if texts_by_hash else ()
+    return dict(zip(texts_by_hash, embedded, strict=True))
 
 
 def store_vectors(engine: Engine, transaction: Transaction, space: str, vectors: Mapping[bytes, Vector]) -> None:

@@ -322,8 +322,8 @@ def check_turns(value: object, what: str) -> tuple[str, ...]:
 def shorten_repr(value: object) -> str:
     try:
         shown = ascii(value) if isinstance(value, str) and _NOT_TEXT.search(value) else repr(value)
-    except RecursionError:
-        shown = f"a very deep {type(value).__name__}"
+    except (RecursionError, ValueError):  # the digits of a very large number are not written
+        shown = f"a very deep or large {type(value).__name__}"
     return truncate(shown, 120)
 
 
