@@ -112,7 +112,7 @@ $(READY): pyproject.toml
 # Pins of all packages for development. The line by which the dev group names this package itself is left out: a registry
 # may have another package of that name.
 lock:
-	@mkdir -p .lock && sed '/"remanence\[/d' pyproject.toml > .lock/pyproject.toml
+	@mkdir -p .lock && sed '/"remanence-memory\[/d' pyproject.toml > .lock/pyproject.toml
 	@uv pip compile --quiet --no-python-downloads --universal --python-version 3.10 --all-extras \
 		--group .lock/pyproject.toml:dev --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 		-o .lock/requirements.txt .lock/pyproject.toml

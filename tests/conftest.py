@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,20 @@ def space(clock: FakeClock, request: pytest.FixtureRequest) -> Iterator[remanenc
     """An empty space that is gone with the test: in this process, or over a connection."""
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space, as_asked(space, request) as asked:
         yield asked
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All texts and questions that a hashing embedder is asked for, in order."""
+    texts: list[str] = []
+    embed = HashingEmbedder.embed
+
+    def recording(self: HashingEmbedder, given: Sequence[str]) -> Any:
+        texts.extend(given)
+        return embed(self, given)
+
+    monkeypatch.setattr(HashingEmbedder, "embed", recording)
+    return texts
 
 
 @pytest.fixture

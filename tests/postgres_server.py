@@ -17,7 +17,7 @@ import pytest
 
 ABSENT = (
     "PostgreSQL is not installed: `apt install postgresql` (or put initdb and pg_ctl on the PATH), "
-    "and `pip install 'remanence[postgres]'`"
+    "and `pip install 'remanence-memory[postgres]'`"
 )
 PASSWORD = "not secret"
 _SETTINGS = {

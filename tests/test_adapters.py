@@ -44,7 +44,7 @@ def test_a_framework_that_is_missing_is_answered_with_the_line_to_type(package: 
     """Which package, and the exact command."""
     load = lazy_getattr(package, HOMES, frameworks=("nowhere",))
 
-    with pytest.raises(MissingExtra, match=r'^Thing needs .*nowhere.*pip install "remanence\[things\]"$'):
+    with pytest.raises(MissingExtra, match=r'^Thing needs .*nowhere.*pip install "remanence-memory\[things\]"$'):
         load("Thing")
 
 

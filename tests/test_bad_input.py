@@ -1084,3 +1084,9 @@ def test_a_progress_that_is_no_function_is_refused_before_anything_is_stored(liv
     given = [{"content": "Bob drinks water."}] if verb == "add_turns" else ["Bob drinks water."]
     given = given[0] if verb == "remember" else given  # type: ignore[assignment]
     refused(lambda space: getattr(space, verb)(given, progress=5), lived_in, "progress=5")
+
+
+def test_a_number_of_many_digits_in_meta_is_refused(space: Space) -> None:
+    """Python writes no number of more than 4,300 digits, also not into the error."""
+    with pytest.raises(InvalidInput, match="meta=a very deep or large dict cannot be written as JSON"):
+        space.add("x", meta={"a": 10**5000})

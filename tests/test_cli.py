@@ -305,7 +305,7 @@ class TestLettingGo:
 
         assert "--yes" in run("erase-space", "--space", "users/bob", code=2)
         run("erase-space", "--space", "users/bob", "--yes")
-        assert run("spaces").split() == ["users/ana"]
+        assert run("spaces").split() == ["default/users/ana"]
 
     def test_everything_about_somebody_is_listed_then_erased(self, run: Run) -> None:
         """A dry run changes nothing; without --yes it asks."""
@@ -641,8 +641,8 @@ def test_a_space_that_does_not_exist_is_refused(run: Run) -> None:
     """A mistyped name does not look like an empty space; one that has spaces below it exists."""
     run("--space", "default/users/bob", "add", "I like tea.")
 
-    for name in ("bob", "users/bob"):
-        assert "There is: default/users/bob" in run("--space", name, "count", code=1)
+    assert "There is: default/users/bob" in run("--space", "bob", "count", code=1)
+    assert "there is no space 'default/users/ana'" in run("--space", "users/ana", "count", code=1)
     assert run("--space", "default/users/bob", "count") == "1"
     assert run("--space", "default/users", "count") == "0"
 
@@ -652,3 +652,25 @@ def test_tokens_are_made_in_a_new_folder(run: Run) -> None:
     assert run("tokens", "create", "laptop", "default").startswith("rem_")
     assert "laptop" in run("tokens", "list")
     assert run("count") == "0"
+
+
+def test_a_space_below_the_default_one_needs_no_prefix(run: Run) -> None:
+    """As `child("users", "bob")`; a space of that name comes first."""
+    run("--space", "users/bob", "add", "Bob drinks tea.")
+    assert run("spaces") == "default/users/bob"
+    assert "Bob drinks tea." in run("--space", "users/bob", "memories")
+    assert run("--space", "users/bob", "spaces") == "default/users/bob"
+    run("--space", "teams", "add", "The team meets on Monday.")
+    run("--space", "teams/red", "add", "Red is the colour.")
+
+    assert run("spaces").splitlines() == ["default/users/bob", "teams", "teams/red"]
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("search", "recall"), ("list", "memories"), ("delete", "forget")])
+def test_commands_of_other_memories_are_answered_with_ours(
+    run: Run, capsys: pytest.CaptureFixture[str], typed: str, meant: str
+) -> None:
+    """By the word that is meant."""
+    with pytest.raises(SystemExit):
+        run(typed, "tea")
+    assert f"Did you mean {meant}?" in capsys.readouterr().err

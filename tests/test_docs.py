@@ -74,12 +74,28 @@ def test_commands_on_a_page_exist(page: Path) -> None:
     extras = set(re.findall(r"^(\w+) = \[", project.split("[project.optional-dependencies]")[1], re.MULTILINE))
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
-    asked = {name for group in re.findall(r'pip install "remanence\[([\w,]+)\]"', text) for name in group.split(",")}
+    asked = {
+        name for group in re.findall(r'pip install "remanence-memory\[([\w,]+)\]"', text) for name in group.split(",")
+    }
     assert asked <= extras
     shell = "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     assert set(re.findall(r"^make (\w+)", shell, re.MULTILINE)) <= targets
     for script in re.findall(r"^python ([\w/]+\.py)", shell, re.MULTILINE):
         assert (ROOT / script).is_file()
+
+
+def test_every_hint_to_install_names_the_distribution() -> None:
+    """The package index has another project under the name that is imported."""
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert re.search(r'^name = "(.+)"$', project, re.MULTILINE)[1] == "remanence-memory"
+    folders = ("src", "integrations", "tests", "docs", "notebooks", "benchmarks", "deploy", ".github")
+    endings = {".py", ".md", ".ipynb", ".json", ".txt", ".yml", ".yaml", ".service", ".html", ".js", ""}
+    files = [
+        path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in endings and path.is_file()
+    ]
+    other = re.compile(r"""pip install (?:-\S+ )*[\\"']*remanence(?!-memory)\b|\bremanence\\?\[[a-z]""")
+    for path in [*DOCUMENTS, *files, ROOT / "Makefile", ROOT / "pyproject.toml"]:
+        assert not other.search(path.read_text("utf-8")), path
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -170,7 +170,7 @@ def test_fastembed_says_how_to_install_it() -> None:
     """An absent extra is named with its pip line."""
     if "fastembed" in sys.modules or any((Path(p) / "fastembed").is_dir() for p in sys.path if p):
         pytest.skip("fastembed is installed")
-    with pytest.raises(MissingExtra, match=r'pip install "remanence\[fastembed\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "remanence-memory\[fastembed\]"'):
         resolve_embedder("fastembed:BAAI/bge-small-en-v1.5")
 
 

@@ -191,7 +191,7 @@ def test_a_key_comes_from_the_environment_a_function_or_a_keyring(home: Path, mo
 
 def test_the_package_that_encrypts_is_named_where_it_is_missing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
-    with pytest.raises(MissingExtra, match=r"remanence\[encryption\]"):
+    with pytest.raises(MissingExtra, match=r"remanence-memory\[encryption\]"):
         opened(home)
 
 

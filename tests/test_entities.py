@@ -22,9 +22,11 @@ from remanence import InvalidInput, NotFound, Space
 from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
 from remanence.index.names.entity_records import entity_id
 from remanence.index.names.similar_names import name_similarity
+from remanence.models.embedders import sentence_embedder
 from remanence.schema import UTC, Alias, Entity, Entry, Window
 from remanence.space.facets.entity_facet import MAX_ALIASES
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text.named_entities.name_rules import find_names
 from remanence.text.text import normalize_name, text_hash
 
 Reopen = Callable[..., Space]
@@ -865,3 +867,26 @@ def test_an_acronym_after_the_first_word_of_a_sentence_is_a_name(space: Space) -
     """Unlike the second word of a heading, whose capital says nothing."""
     assert [mention.name for mention in space.add("Use JWT tokens for authentication.").mentions] == ["JWT"]
     assert space.add("Compact Camera").mentions == ()
+
+
+def test_a_person_of_a_firm_is_a_name_of_their_own() -> None:
+    """A university of a town, and a queen of a country, are one name."""
+    named = [name.text for name in find_names("Met Vera Garcia of Delta Systems at the University of Porto.")]
+    assert named == ["Vera Garcia", "Delta Systems", "University of Porto"]
+    assert [name.text for name in find_names("We read about Catherine of Aragon.")] == ["Catherine of Aragon"]
+
+
+def test_a_first_name_and_a_full_name_are_proposed() -> None:
+    """And two full names with one first name are not."""
+    assert name_similarity("Jonas", "Jonas Weber") is not None
+    assert name_similarity("Jonas Braun", "Jonas Weber") is None
+
+
+def test_what_is_added_has_the_importance_of_what_it_tells(clock: FakeClock) -> None:
+    """Unless the caller says how important it is, or of what kind."""
+    with remanence.open(None, embedder=sentence_embedder(), clock=clock, reader=None) as space:
+        allergy, tea = space.add("I'm allergic to penicillin."), space.add("I like my coffee black.")
+        chosen = space.add("I hate early meetings.", kind="semantic", importance=0.2)
+    assert allergy.importance > 0.5
+    assert tea.kind == "viewpoint"
+    assert (chosen.kind, chosen.importance) == ("semantic", 0.2)

@@ -79,6 +79,10 @@ def test_askings_do_not_take_the_place_of_the_fact(reader: str, conversations: i
             assert list(pool.map(partial(quoted, space), (ASKINGS * 3)[:50])) == (alone * 3)[:50]
         assert [(asked, texts) for asked, texts in zip(ASKINGS, alone, strict=True) if FACT not in texts] == []
         assert {text for texts in alone for text in texts} <= {*TOLD_FIRST}
+        for asked in ASKINGS:  # a plain recall has what asks after what tells
+            plain = [hit.memory.text for hit in space.recall(asked, limit=20)]
+            assert FACT in plain[: len(TOLD_FIRST)]
+            assert not {*plain}.isdisjoint(ASKINGS)
 
 
 def test_the_only_memory_is_quoted_for_whatever_words() -> None:

@@ -512,7 +512,7 @@ def test_a_line_of_a_later_release_is_not_half_understood(
     tamper(tmp_path, f"UPDATE entry SET body = json_set(body, {change}) WHERE position = {position}")
 
     ledger = SqliteLedger(tmp_path)
-    with pytest.raises(errors.LedgerTooNew, match=f"{named}.*`pip install -U remanence`"):
+    with pytest.raises(errors.LedgerTooNew, match=f"{named}.*`pip install -U remanence-memory`"):
         list(ledger.read("home"))
     ledger.close()
 

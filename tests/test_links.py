@@ -16,6 +16,7 @@ from remanence.index.vectors.stores.exact import ExactStore
 from remanence.ledger.in_memory import InMemoryLedger
 from remanence.schema import LINK_KINDS, UTC, Memory
 from remanence.testing import FakeClock
+from remote import connected
 
 Reopen = Callable[..., Space]
 
@@ -267,3 +268,14 @@ def test_something_is_always_left(pairs: list[tuple[int, int]]) -> None:
     if pairs:
         assert gone[pairs[-1][1]]
     assert {n for n in range(6) if gone[n]} <= {target for _, target in pairs}
+
+
+def test_a_link_without_a_kind_relates_two_memories(space: Space) -> None:
+    """A kind without a second memory is an error, and not taken for the id of one."""
+    one, two = space.add("The bridge is open."), space.add("The ferry runs.")
+
+    assert space.graph.link(one, two).kind == "related_to"
+    with connected(space) as remote:
+        assert remote.graph.link(two, one).kind == "related_to"
+    with pytest.raises(InvalidInput, match="names one memory"):
+        space.graph.link(one, "supersedes")

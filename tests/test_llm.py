@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from remanence.models.llm_clients import resolve_llm as resolve_model
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.models.llm_source import split_into_chunks
 from remanence.models.time_limit import MAX_STUCK_THREADS
+from remanence.ports import ListReading, ReaderLine
 from remanence.schema import (
     SELF,
     UTC,
@@ -338,6 +339,16 @@ def test_a_known_fact_may_be_confirmed() -> None:
     still = {"text": "The user still drives a Volvo.", "quotation": "still have the Volvo", "confirms": [0]}
     with remembered(("2026-05-04", "I drive a Volvo.", [CAR]), ("2026-06-01", "I still have the Volvo.", [still])) as s:
         assert links_of(s, still["text"]) == [("supports", "The user drives a Volvo.", "still have the Volvo")]
+
+
+def test_a_known_fact_that_is_only_said_again_is_no_new_one() -> None:
+    """The turn supports it; numbers of no known fact and of no turn do nothing."""
+    confirmed = [{"known": 0, "turn": 0}, {"known": 7, "turn": 0}, {"known": 0, "turn": 9}, {"known": "0"}]
+    script = ScriptedModel(facts_reply(CAR), json.dumps({"facts": [], "confirmed": confirmed}))
+    with remanence.open(None, extractor=LLMExtractor(script), worker=False) as space:
+        space.remember([{"role": "user", "content": "I drive a Volvo."}], now="2026-01-10")
+        assert space.remember([{"role": "user", "content": "Still the Volvo."}], now="2026-02-10") == []
+        assert links_of(space, "Still the Volvo.") == [("supports", "The user drives a Volvo.", None)]
 
 
 def test_a_known_fact_may_be_added_to() -> None:
@@ -682,7 +693,7 @@ def test_changed_prompts_have_another_version() -> None:
     words = (*(each.template for each in templates), llm_extractor.RETRY_PROMPT)
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
-    assert (llm_extractor.PROMPT_VERSION, digest) == ("5", "7db2264f0adb")
+    assert (llm_extractor.PROMPT_VERSION, digest) == ("5", "0b79f51792f4")
 
 
 def test_a_state_that_begins_later_has_no_end_and_replaces_on_its_day() -> None:
@@ -707,6 +718,132 @@ def test_a_fact_is_found_by_words_that_it_lacks() -> None:
     with remembered(("2026-01-05", "I have a piano and a whippet called Mia.", rows)) as space:
         [hit] = [hit for hit in space.recall("dog", signals="words") if hit.memory.turn is None]
         assert hit.memory.text == rows[0]["text"]
+
+
+class LatestOnly:
+    """A reader to which the latest line replaces all others."""
+
+    fingerprint = "latest"
+
+    def read(
+        self, question: str, lines: Sequence[ReaderLine], *, asked_at: datetime, moment: datetime | None = None
+    ) -> ListReading:
+        latest = max(range(len(lines)), key=lambda place: lines[place].told_at or asked_at)
+        is_latest = tuple(float(place == latest) for place in range(len(lines)))
+        return ListReading((1.0,) * len(lines), is_latest, tuple(1 - each for each in is_latest), is_latest, 0.0)
+
+
+def test_the_reader_does_not_judge_what_the_model_judged() -> None:
+    """No mark on a fact that the model was shown and kept, and none is left out of the profile."""
+    tea, coffee = ({"text": f"The user drinks {drink}.", "quotation": f"drink {drink}"} for drink in ("tea", "coffee"))
+    script = ScriptedModel(facts_reply(tea), facts_reply(coffee))
+    with remanence.open(None, extractor=LLMExtractor(script), reader=LatestOnly(), worker=False) as space:
+        space.remember([{"role": "user", "content": "I drink tea."}], now="2026-01-05")
+        space.remember([{"role": "user", "content": "I drink coffee."}], now="2026-02-05")
+        found = space.recall("What does the user drink?", limit=10)
+        assert {hit.memory.text: hit.current for hit in found if hit.memory.turn is None} == {
+            tea["text"]: True,
+            coffee["text"]: True,
+        }
+        assert all(str(fact["text"]) in space.briefing() for fact in (tea, coffee))
+        [fact] = [hit.memory for hit in found if hit.memory.text == tea["text"]]
+        [other] = [hit.memory for hit in found if hit.memory.text == coffee["text"]]
+        space.graph.link(other, "contradicts", fact)
+        again = space.recall("What does the user drink?", limit=10)
+        assert [hit.current for hit in again if hit.memory.text == tea["text"]] == [False]
+
+
+def test_a_turn_is_as_current_as_its_fact_that_is_asked_for() -> None:
+    """Of a turn that says two things, one of which was replaced, the block quotes the fact that holds, or the mark."""
+    said = "The rent is 695 a month, and Olive is a greyhound."
+    rent = {"text": "The user's rent is 695 a month.", "quotation": "The rent is 695 a month"}
+    olive = {"text": "The user's dog Olive is a greyhound.", "quotation": "Olive is a greyhound"}
+    new = {"text": "The user's rent is 745 a month.", "quotation": "The rent is 745 a month", "replaces": [0]}
+    with remembered(("2026-01-05", said, [rent, olive]), ("2026-04-05", "The rent is 745 a month.", [new])) as space:
+        asked = {"What is the rent a month?": False, "What is Olive? A greyhound?": True}
+        for question, is_current in asked.items():
+            [turn] = [hit for hit in space.recall(question, limit=20) if hit.memory.text == said]
+            assert turn.current is is_current, question
+            successor = None if is_current else new["text"]
+            assert (turn.superseded_by and turn.superseded_by.text) == successor
+        block = space.for_prompt("What is the rent a month?").text
+        lines = [line for line in block.splitlines() if "695" in line or "745" in line]
+        assert all("replaced 2026-04-05" in line for line in lines if "695" in line)
+        assert len([line for line in lines if "695" not in line]) == 1, "the fact or its turn, never both"
+
+
+def test_instructions_stand_in_the_prompt_under_a_heading() -> None:
+    """With others, the same chat is read again; without them the prompt has no such heading."""
+    plain, told = ScriptedModel(facts_reply()), ScriptedModel(facts_reply())
+    LLMExtractor(plain).facts(CHAT, now=NOW)
+    extractor = LLMExtractor(told, instructions="Call patients by their number.", topics=["food", "sleep"])
+    extractor.facts(CHAT, now=NOW)
+
+    _, _, after = told.prompts[0].partition("Instructions of whoever runs this memory.")
+    assert after.index("food, sleep") < after.index("Call patients by their number.") < after.index("Each fact")
+    assert "Instructions of whoever" not in plain.prompts[0]
+    assert extractor.prompt != LLMExtractor(plain).prompt == llm_extractor.PROMPT_VERSION
+    with pytest.raises(InvalidInput, match="topics='food'"):
+        LLMExtractor(told, topics="food")
+
+
+def test_a_model_is_made_of_its_name_by_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `init_chat_model` does; an unknown provider is named."""
+    from langchain_core.language_models import FakeListChatModel
+
+    asked: list[str] = []
+
+    def init_chat_model(name: str) -> object:
+        asked.append(name)
+        return FakeListChatModel(responses=[facts_reply(ALICE)])
+
+    pytest.importorskip("langchain.chat_models")
+    with pytest.raises(InvalidInput, match="nobody:tiny"):
+        resolve_extractor("nobody:tiny")
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", init_chat_model)
+    with remanence.open(None, extractor="openai:gpt-5-mini", worker=False) as space:
+        space.remember([{"role": turn.speaker or "user", "content": turn.text} for turn in CHAT])
+        assert "Alice lives in Porto." in texts(space)
+    assert asked == ["openai:gpt-5-mini"]
+
+
+def test_facts_alone_can_be_asked_for() -> None:
+    """Plans are among them, and turns and other texts are not."""
+    dentist = {"text": "The user sees the dentist on 12 May 2026.", "kind": "plan", "when": "2026-05-12"}
+    rows = [CAR, dentist | {"quotation": "dentist on 12 May"}]
+    with remembered(("2026-05-04", "I drive a Volvo. The dentist on 12 May, too.", rows)) as space:
+        space.add("The dentist owns a Volvo.")
+        found = {hit.memory.text for hit in space.recall("Volvo or dentist?", facts_only=True, limit=10)}
+        assert found == {CAR["text"], dentist["text"]}
+        block = space.for_prompt(
+            "When do I see my dentist, and what do I drive?", facts_only=True, now="2026-05-05"
+        ).text
+        assert str(dentist["text"]) in block
+        assert "owns a Volvo" not in block
+        assert "The dentist on 12 May, too." not in block
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "when", "until", "date"),
+    [
+        ("I live in Porto since February", "semantic", "2026-02", None, "since February 2026"),
+        ("I live in Porto since 4 February", "semantic", "2026-02-04", None, "since 4 February 2026"),
+        ("I ran a race in Porto on 4 March", "episode", "2026-03-04", None, "on 4 March 2026"),
+        ("I ran a race in Porto in March", "episode", "2026-03", None, "March 2026"),
+        ("I ran a race in Porto in 2021", "episode", "2021", None, "2021"),
+        ("I go to Porto from 8 to 15 June", "plan", "2026-06-08", "2026-06-15", "8 June 2026 to 15 June 2026"),
+        ("I live in Porto", "semantic", None, None, "20 May 2026"),
+    ],
+)
+def test_a_line_of_the_profile_says_what_its_date_is(
+    said: str, kind: str, when: str | None, until: str | None, date: str
+) -> None:
+    """And how exact it is."""
+    fact = {"text": "The user and Porto.", "quotation": said, "kind": kind, "when": when, "until": until}
+    model = LLMExtractor(ScriptedModel(facts_reply(fact), facts_reply()))
+    with remanence.open(None, extractor=model, clock=FakeClock("2026-05-21"), worker=False) as space:
+        space.remember([{"role": "user", "content": said}], now="2026-05-20")
+        assert f"The user and Porto. ({date})" in space.briefing()
 
 
 # Profiles

@@ -127,7 +127,9 @@ def test_without_pandas_the_next_step_is_named(tmp_path: Path) -> None:
         "        try:\n            each.to_df()\n"
         "        except remanence.errors.MissingExtra as error:\n            print(error)\n"
     )
-    assert printed.splitlines() == ['to_df() needs the package pandas. Run: pip install "remanence[notebook]"'] * 3
+    assert (
+        printed.splitlines() == ['to_df() needs the package pandas. Run: pip install "remanence-memory[notebook]"'] * 3
+    )
     assert issubclass(MissingExtra, ImportError)
 
 

@@ -27,7 +27,7 @@ from forked_kernels import KernelServer, forked_manager
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 MOST_CODE_CELLS, MOST_LINES = 14, 22
-_INSTALL = re.compile(r'pip install (?:remanence|"remanence\[([\w,]+)\]")')
+_INSTALL = re.compile(r'pip install (?:remanence-memory|"remanence-memory\[([\w,]+)\]")')
 _PACKAGES = {  # what an extra brings, by the names that are imported
     "remanence": {"remanence", "numpy", "pydantic"},
     "agent": {"langchain", "langchain_core", "langgraph"},

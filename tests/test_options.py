@@ -183,3 +183,33 @@ def test_a_new_option_of_add_is_an_option_of_requests() -> None:
     assert request(text="Ana drinks tea.", weight=0.5).provided_fields("text") == {"weight": 0.5}
     with pytest.raises(ValidationError, match="less than or equal to 1"):
         request(text="Ana drinks tea.", weight=2)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "meant"),
+    [
+        ("recall", "k", "limit"),
+        ("recall", "filter", "meta"),
+        ("recall", "limt", "limit"),
+        ("recent", "top_k", "limit"),
+        ("add", "metadata", "meta"),
+    ],
+)
+def test_an_unknown_argument_names_the_method_and_what_is_meant(
+    space: Space, method: str, given: str, meant: str
+) -> None:
+    """Not a class inside; an error of another kind is left as it is."""
+    with pytest.raises(TypeError, match=rf"^{method}\(\) got an unexpected .* '{given}'\. Did you mean {meant}\?$"):
+        getattr(space, method)(*["Ana lives in Porto."] if method != "recent" else [], **{given: 3})
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'text'"):
+        space.add()  # type: ignore[call-arg]
+
+
+def test_methods_of_other_memories_are_answered_with_ours(space: Space) -> None:
+    """Of a space, and of a view of it."""
+    for named, meant in {"search": "recall", "get_all": "memories", "delete": "forget", "update": "revise"}.items():
+        with pytest.raises(AttributeError, match=rf"no attribute '{named}'\. Did you mean {meant}\?"):
+            getattr(space, named)
+    with pytest.raises(AttributeError, match=r"'View' object has no attribute 'search'\. Did you mean recall"):
+        space.as_of("2026-05-04").search  # noqa: B018
+    assert not hasattr(space, "search")

@@ -186,7 +186,7 @@ class TestAddresses:
     def test_without_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The error says what to install."""
         monkeypatch.setitem(sys.modules, "psycopg", None)
-        with pytest.raises(errors.MissingExtra, match=r"remanence\[postgres\]"):
+        with pytest.raises(errors.MissingExtra, match=r"remanence-memory\[postgres\]"):
             open_ledger("postgresql://host/db")
 
     def test_a_schema_of_another_program_is_left_alone(self, database: str) -> None:

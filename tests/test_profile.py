@@ -105,7 +105,7 @@ def test_each_line_is_a_quotation_with_its_day_topic_and_memory(space: Space, cl
 def test_a_state_has_the_day_from_which_it_is_valid(space: Space) -> None:
     """Not that on which it was added."""
     space.add("I live in Porto.", valid_from="2019-03-01")
-    assert "(1 March 2019)" in str(space.profile())
+    assert "(since March 2019)" in str(space.profile())
 
 
 def test_a_turn_of_somebody_else_has_a_name(space: Space) -> None:

@@ -249,7 +249,8 @@ def test_a_name_is_found_in_part_and_in_small_letters(space: Space, question: st
     assert "about Robert Jones, named in the question" in space.recall(question).explain()
 
     space.add_many([{"text": "Tom Jones sings."}, {"text": "Ida Jones paints."}])
-    assert ("about Robert Jones" in space.recall(question).explain()) == ("robert" in question)
+    named = "about Robert Jones, named in the question" in space.recall(question).explain()
+    assert named == ("robert" in question)
 
 
 @cases("recall")

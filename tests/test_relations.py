@@ -778,3 +778,32 @@ def test_an_observer_has_a_name() -> None:
             space.graph.relate("Ann", "likes", "tea", observed_by=" ")
         with pytest.raises(InvalidInput, match="observed_by=' ' is blank"):
             space.graph.invalidate("Ann", "likes", "tea", observed_by=" ")
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("Kim works at Bolt, which was founded in 2014.", "since 2026-01-01"),
+        ("Kim works at Bolt, she was ill in 2014.", "since 2026-01-01"),
+        ("Kim works at Bolt because it moved to Oslo in 2014.", "since 2026-01-01"),
+        ("Kim works at Bolt; the firm was sold in 2014.", "since 2026-01-01"),
+        ("Kim works at Bolt, a bank, since 2014.", "since 2014-01-01"),
+    ],
+)
+def test_the_time_of_a_side_clause_is_not_that_of_a_relation(text: str, valid: str) -> None:
+    """It neither began nor ended then."""
+    with remanence.open(None, clock=FakeClock("2026-01-01"), reader=None) as space:
+        space.add(text)
+        assert line(space, "Kim", "works_at") == [f"Bolt, {valid}"]
+
+
+def test_what_is_said_to_last_until_a_day_is_over_after_it() -> None:
+    """And an event of one day has happened, whenever it is asked about."""
+    clock = FakeClock("2026-03-01")
+    with remanence.open(None, clock=clock, reader=None) as space:
+        space.add("Swimming hall closed until 8 May.")
+        space.add("The swimming hall celebrates on 9 May.")
+        assert [hit.memory.kind for hit in space.recent()] == ["episode", "semantic"]
+        assert all(hit.current for hit in space.recall("swimming hall", now="2026-05-08"))
+        over = {hit.memory.text: hit.current for hit in space.recall("swimming hall", now="2026-06-01", history=True)}
+        assert over == {"Swimming hall closed until 8 May.": False, "The swimming hall celebrates on 9 May.": True}

@@ -502,6 +502,11 @@ class TestAccess:
         """Whatever name it gives this machine."""
         assert client.post(f"{BASE}/recall", json={"query": "x"}, headers=headers).status_code == 403
 
+    def test_two_host_headers_are_refused(self, client: TestClient) -> None:
+        """Which one counts would depend on what reads them."""
+        hosts = [("host", "127.0.0.1"), ("host", "evil.example")]
+        assert client.post(f"{BASE}/recall", json={"query": "x"}, headers=hosts).status_code == 400
+
     @pytest.mark.parametrize("site", ["cross-site", "same-site"])
     def test_a_page_of_another_site_cannot_tell_whether_a_key_exists(
         self, client: TestClient, space: Space, site: str

@@ -425,7 +425,7 @@ class TestRefused:
         with JsonLinesWriter(tmp_path / "a.jsonl") as file:
             file.write('{"remanence":"export","version":2}')
             file.finish()
-        with pytest.raises(LedgerTooNew, match=r"line 1: this export has version 2.*pip install -U remanence"):
+        with pytest.raises(LedgerTooNew, match=r"line 1: this export has version 2.*pip install -U remanence-memory"):
             remanence.restore(tmp_path / "a.jsonl", into=space)
 
         forge(tmp_path / "b.jsonl", {"at": 0, "kind": "dreamt", "event": {"dream": "d"}})

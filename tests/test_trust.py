@@ -544,5 +544,5 @@ class TestSignatures:
         import sys
 
         monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)
-        with pytest.raises(MissingExtra, match=r"remanence\[sign\]"):
+        with pytest.raises(MissingExtra, match=r"remanence-memory\[sign\]"):
             remanence.open(None, policy=Policy(signing_key=bytes(32)))

@@ -19,6 +19,7 @@ installed, the error says what to install.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from remanence.adapters import lazy_getattr
@@ -57,11 +58,14 @@ _MODULES = {
     "memory_tools": ("tools", "langchain"),
 }
 
-__all__ = sorted(_MODULES)
+_PACKAGES = {"agent": "langchain", "classic": "langchain_classic", "langchain": "langchain_core"}
+
+# What `from langchain_remanence import *` gives: the names whose extra is installed.
+__all__ = sorted(name for name, (_, extra) in _MODULES.items() if find_spec(_PACKAGES.get(extra, extra)))
 __getattr__ = lazy_getattr(
     __name__, _MODULES, frameworks=("deepagents", "langchain", "langchain_classic", "langchain_core", "langgraph")
 )
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_MODULES)

@@ -26,6 +26,7 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import (
     InvalidGlobPatternError,
+    _get_backend_read_file_type,
     compile_grep_include_glob,
     grep_matches_from_files,
     perform_string_replacement,
@@ -101,7 +102,9 @@ class RemanenceBackend(BackendProtocol):
         file = self._files().find(file_path)
         if file is None:
             return ReadResult(error=f"File '{file_path}' not found")
-        if file.encoding == "base64":
+        if (
+            file.encoding == "base64" or _get_backend_read_file_type(file_path) != "text"
+        ):  # by the ending, as StoreBackend does
             return ReadResult(file_data=_data(file))
         return slice_read_response(_data(file), offset, limit)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
@@ -13,7 +13,13 @@ from remanence import InvalidInput, Memory, Recall, Space
 from remanence.adapters import dated_text, document_row, stored_document
 
 
-def store_documents(space: Space, documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[str]:
+def store_documents(
+    space: Space,
+    documents: Sequence[Document],
+    ids: Sequence[str | None] | None,
+    *,
+    progress: bool | Callable[[int, int], None] = False,
+) -> list[str]:
     """Store documents and return their ids.
 
     A document without an id gets one made of its text and metadata, so that adding it again changes nothing. The
@@ -21,8 +27,12 @@ def store_documents(space: Space, documents: Sequence[Document], ids: Sequence[s
     """
     if ids is not None and len(ids) != len(documents):
         raise InvalidInput(f"there are {len(ids)} ids for {len(documents)} documents. Give one for each.")
-    rows, assigned = [], []
+    rows, assigned = list[dict[str, Any]](), list[str]()
     for document, given in zip(documents, ids or [None] * len(documents), strict=True):
+        if not document.page_content.strip():
+            raise InvalidInput(
+                f"document {len(rows) + 1} has no text: {document!r}. Leave it out, or give a text to find it by."
+            )
         document_id = given or document.id or _content_id(document)
         source = document.metadata.get("source")
         rows.append(
@@ -34,7 +44,7 @@ def store_documents(space: Space, documents: Sequence[Document], ids: Sequence[s
             )
         )
         assigned.append(document_id)
-    space.add_many(rows)
+    space.add_many(rows, progress=progress)
     return assigned
 
 

@@ -113,11 +113,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         return require_space(self.space).forget_many(ids, why="the chat history was cleared") if ids else 0
 
     def erase_session(self, name: str) -> ErasureCertificate:
-        """Erase the messages of a session for good, with those that were cleared before and the facts found in them.
-
-        Returns:
-            What was erased.
-        """
+        """Erase the messages of a session for good, with those that were cleared before and the facts found in them."""
         ids = _messages_of(self.space).ids(self.space, name, hidden=True)
         return require_space(self.space).erase_many(ids)
 

@@ -37,22 +37,19 @@ class RemanenceMemory(BaseMemory):
     It loads the memories that help to answer the input, quoted, and the last messages of the session; an input that
     needs no memory gets none. It saves the input and the output as messages of the session.
 
+    `min_score`, `kinds`, `tags`, `max_tokens` and `count_tokens` are those of `Space.for_prompt`.
+
     Args:
         space: The space. Its memories of all sessions can be loaded.
         input_key: The input that is the user's message, if a chain has several.
         output_key: The output that is the answer, if a chain has several.
         return_messages: Whether to load messages instead of one text.
-        min_score: Load only memories with at least this score by the signals.
-        kinds: Load only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
-        tags: Load only memories with all of these tags.
         keep: Which messages of other sessions to load: "all", "user" (those of the user), "facts" (those in which
             `analyze_message` finds something worth storing), a function of role and text, or None for none. All
             messages are stored, as the session is made of them.
         place: Where the memories are loaded: "system", before the messages, or "message", after them. Then the
             beginning of the prompt stays the same from call to call, and the provider's prompt cache applies.
         window: How many of the last messages of the session to load.
-        max_tokens: The token budget of the quoted memories; None for no limit.
-        count_tokens: Counts the tokens of a text. By default four characters are one token.
         human_prefix: The name of the user where messages are loaded as text.
         ai_prefix: The name of the model where messages are loaded as text.
         reinforce: Whether to count as used the quoted memories that the output took words from, so that they
@@ -78,6 +75,9 @@ class RemanenceMemory(BaseMemory):
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
     reinforce: bool = False
+
+    def __init__(self, space: Space, **settings: Any) -> None:
+        super().__init__(**{"space": space, **settings})
 
     @property
     def memory_variables(self) -> list[str]:

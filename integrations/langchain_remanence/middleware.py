@@ -17,6 +17,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -73,7 +74,10 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     The memories that help to answer the user's turn are quoted in each call to the model, and never in the state of
     the thread; a turn that needs no memory gets none. The user's turn and the reply are stored. If memory fails, the
-    agent answers without it and a warning is logged.
+    agent answers without it and a warning is logged, or the run raises (`raise_errors`).
+
+    `max_tokens`, `count_tokens`, `min_score`, `kinds`, `tags` and `record` are those of `Space.for_prompt`. What is
+    quoted never takes more than a quarter of the model's window, where the model says how large that is.
 
     Args:
         space: One space for a single user; or, with `user_key`, the parent space of all users; or a function from
@@ -83,12 +87,6 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             id is refused.
         shared: Spaces whose memories are quoted beside those of the user, such as that of a team: they are read only,
             and each quoted memory names its space. Or a function from the runtime of a run to them.
-        max_tokens: The token budget of the quoted memories; None for no limit. They never take more than a quarter of
-            the model's window, where the model says how large that is.
-        count_tokens: Counts the tokens of a text. By default four characters are one token.
-        min_score: Quote only memories with at least this score by the signals.
-        kinds: Quote only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
-        tags: Quote only memories with all of these tags.
         briefing: The token budget of the briefing (`Space.briefing`: what is true of the user, by topic) at the end of
             the system message; 0 for none.
         place: Where the recalled memories are quoted. "message": at the beginning of the user's message, so that all
@@ -100,7 +98,8 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
             in the background, once for a chat that has been quiet or has grown (`remember(..., wait="quiet")`).
         reinforce: Whether to count as used the quoted memories that the answer took words from, so that they
             do not decay.
-        record: Whether to record what is quoted for each message: `space.audit.recorded()` and the inspector list it.
+        raise_errors: Whether a run raises when memory fails, as when the space is closed or the disk is full, in place
+            of going on without it.
         procedures: Whether to record the tool calls of each run with their outcome (`space.procedures`), and to quote
             what worked for a similar task. A call whose `ToolMessage` has the status "error" failed.
         outcome: Says of the messages of a run, after the user's, whether the task was done: "success", "failure", or
@@ -131,6 +130,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         extract: bool = False,
         reinforce: bool = False,
         record: bool = False,
+        raise_errors: bool = False,
         procedures: bool = False,
         outcome: OutcomeOf | None = None,
         tools: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
@@ -164,6 +164,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
         self.kinds, self.tags, self.place = check_kinds(kinds), check_tags(tags), place
         self.keep, self.extract, self.reinforce, self.record = check_keep(keep), extract, reinforce, record
+        self.raise_errors = raise_errors
         self.procedures, self.outcome, self.versions = procedures, outcome, tools
         self._name = name or type(self).__name__
 
@@ -176,8 +177,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: Any, runtime: Any) -> None:
         """Store the user's turn."""
-        turn = _user_turn(state["messages"])
-        self._store(self._run(runtime), turn, before=_turn_before(state["messages"], turn))
+        self._store_turn(self._run(runtime), state["messages"])
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         """`before_agent` in a worker thread."""
@@ -198,7 +198,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """`wrap_model_call` with the memory used in a worker thread."""
-        run = self._run(request.runtime)
+        run = await asyncio.to_thread(self._run, request.runtime)  # it may open a space
         extended, quoted = await asyncio.to_thread(self._with_memories, request, run)
         response = await handler(extended)
         if quoted and self.reinforce:
@@ -211,7 +211,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         self._store_reply(run, messages, state.get("structured_response"))
         turn = _user_turn(messages)
         if self.procedures and (task := task_of(turn)):
-            with log_and_continue(log, "record what worked"):
+            with self._continuing("record what worked"):
                 after = messages[messages.index(turn[-1]) + 1 :]
                 space = _require_space(run.space, "procedures")
                 record_run(space, task, after, self._tool_versions(), self.outcome)
@@ -219,6 +219,9 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """`after_agent` in a worker thread."""
         await asyncio.to_thread(self.after_agent, state, runtime)
+
+    def _continuing(self, action: str) -> AbstractContextManager[None]:
+        return log_and_continue(log, action, raise_errors=self.raise_errors)
 
     def _run(self, runtime: Any) -> _Run:
         # An unknown user raises here: an answer with the memories of another user would be worse than none.
@@ -229,8 +232,13 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _with_memories(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
         """Return the request with memories in its prompt, and the memories that are quoted there."""
+        with self._continuing("remember"):
+            # A run that goes on from a checkpoint does not begin again, and the turn may have been edited there.
+            messages = list[BaseMessage](request.state["messages"])
+            if any(run.is_edited(message) for message in _user_turn(messages)):
+                self._store_turn(run, messages)
         if self.briefing:
-            with log_and_continue(log, "brief"):
+            with self._continuing("brief"):
                 if block := _require_space(run.space, "briefing").briefing(max_tokens=self.briefing):
                     request = request.override(system_message=append_text(request.system_message, block))
         window = _window(request.model)
@@ -249,7 +257,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         if self.procedures and (task := task_of(_user_turn(messages))):
             budget = prompt_budget(self.max_tokens, window)
             half = None if budget is None else budget // 2
-            with log_and_continue(log, "recall what worked"):
+            with self._continuing("recall what worked"):
                 space = _require_space(run.space, "procedures")
                 return what_worked(space, task, self._tool_versions(), half, self.count_tokens)
         return ""
@@ -260,7 +268,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
     def _reinforce(self, run: _Run, hits: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
         """Record the usage of the quoted memories that the answer contains."""
         answer = " ".join(_own_text(reply) for reply in _replies(response.result))
-        with log_and_continue(log, "reinforce"):
+        with self._continuing("reinforce"):
             system = [request.system_message] if request.system_message else []
             context = [message_text(message) for message in [*system, *_context(request.messages)]]
             space = _require_space(run.space, "reinforce")
@@ -272,7 +280,7 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         found = PromptMemories()
         if turn:
             before = messages[: messages.index(turn[-1])]
-            with log_and_continue(log, "recall"):
+            with self._continuing("recall"):
                 found = run.asked.for_prompt(
                     message_text(turn[-1]),
                     turns=chat_turns(before),
@@ -287,19 +295,23 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
                     log.warning("recalled without the signal %r: %s", signal, reason)
         return found
 
+    def _store_turn(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
+        turn = _user_turn(messages)
+        self._store(run, turn, before=_turn_before(messages, turn))
+
     def _store(self, run: _Run, messages: Sequence[BaseMessage], before: BaseMessage | None = None) -> None:
         turns = run.turns([message for message in messages if is_kept(self.keep, role_of(message), _own_text(message))])
         if turns and before is not None and not is_kept(self.keep, role_of(before), _own_text(before)):
             turns[0]["before"] = f"{role_of(before)}: {_own_text(before)[-MAX_TEXT_LENGTH // 2 :]}"
         if turns:
             warn_of_long_texts(log, (turn["content"] for turn in turns))
-            with log_and_continue(log, "remember"):
+            with self._continuing("remember"):
                 if self.extract and is_space(run.space):
                     run.space.remember(turns, wait="quiet")
                 else:
                     run.space.add_turns(turns)
             if self.extract and callable(self.space):
-                with log_and_continue(log, "extract"):
+                with self._continuing("extract"):
                     require_fact_extractor(_require_space(run.space, "extract"))
 
     def _store_reply(self, run: _Run, messages: Sequence[BaseMessage], structured: object) -> None:
@@ -324,6 +336,11 @@ class _Run:
         """The key of a message in the space. Message ids are unique in their thread only."""
         thread_and_id = json.dumps([self.thread, message.id])
         return f"message:{hashlib.blake2b(thread_and_id.encode(), digest_size=16).hexdigest()}"
+
+    def is_edited(self, message: BaseMessage) -> bool:
+        """Whether a message is stored with another text."""
+        stored = self.space.find(self.key(message)) if message.id else None
+        return stored is not None and stored.text != _own_text(message)[:MAX_TEXT_LENGTH]
 
     def turns(self, messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
         """The messages that have text, in the form of `add_turns`."""

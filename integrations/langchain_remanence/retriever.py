@@ -53,7 +53,7 @@ class RemanenceRetriever(_Base):
     Example:
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     retriever = RemanenceRetriever(space=space, k=1)
+        ...     retriever = RemanenceRetriever(space, k=1)
         ...     _ = retriever.add_documents([Document("Alice lives in Porto.", metadata={"page": 3})])
         ...     found = retriever.invoke("Where does Alice live?", filter={"page": 3})
         ...     found[0].page_content, found[0].metadata["page"]
@@ -75,6 +75,9 @@ class RemanenceRetriever(_Base):
     min_score: float | None = None
     history: bool | Literal["auto"] = "auto"
     dated: bool = False
+
+    def __init__(self, space: View, **settings: Any) -> None:
+        super().__init__(**{"space": space, **settings})
 
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str | None] | None = None) -> list[str]:
         """Add documents to the space, or new versions of them, and return their ids.

@@ -100,9 +100,6 @@ def memory_tools(
         prefix: What the names of the tools begin with, for an agent with the tools of two spaces: `prefix="work_"`
             gives `work_remember`.
 
-    Returns:
-        The four tools, in this order.
-
     Raises:
         InvalidInput: An argument is not valid; or, in a run, the user is unknown.
     """

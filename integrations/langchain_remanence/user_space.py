@@ -54,9 +54,6 @@ def forget_user(space: Space, user_id: str | int | UUID) -> ErasureCertificate:
     Args:
         space: The space that the middleware, tools or retriever were made with.
 
-    Returns:
-        What was erased.
-
     Raises:
         InvalidInput: It cannot be the id of a user.
 

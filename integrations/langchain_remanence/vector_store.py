@@ -88,7 +88,12 @@ class RemanenceVectorStore(VectorStore):
     # LangChain's methods take any keyword. Ours take those that they know: a misspelt one would have no effect.
 
     def add_documents(  # type: ignore[override]
-        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, batch_size: int | None = None
+        self,
+        documents: list[Document],
+        *,
+        ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
+        progress: bool | Callable[[int, int], None] = False,
     ) -> list[str]:
         """Add documents, or new versions of them, and return their ids.
 
@@ -96,8 +101,12 @@ class RemanenceVectorStore(VectorStore):
             documents: The documents. One without an id gets one made of its text and metadata.
             ids: Ids in place of the documents' own.
             batch_size: Not used: all documents are one batch. LangChain's `index` gives it.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Raises:
+            InvalidInput: A document has no text. Nothing is stored.
         """
-        return store_documents(require_space(self.space), documents, ids)
+        return store_documents(require_space(self.space), documents, ids, progress=progress)
 
     def add_texts(  # type: ignore[override]
         self,
@@ -205,10 +214,10 @@ class RemanenceVectorStore(VectorStore):
         **options: Any,
     ) -> list[Document]:
         """Return documents that are near a vector and differ from each other."""
-        found = self.similarity_search_by_vector(embedding, fetch_k, filter, **options)
-        vectors = embed_texts(self.space, [document.page_content for document in found])
+        found = self._nearest(embedding, fetch_k, filter, options)
+        vectors = embed_texts(self.space, [hit.memory.text for hit in found])
         chosen = maximal_marginal_relevance(np.array(embedding), vectors, lambda_mult=lambda_mult, k=k)
-        return [found[place] for place in chosen]
+        return [as_document(found[place].memory) for place in chosen]
 
     def search(self, query: str, search_type: str, **kwargs: Any) -> list[Document]:
         """Return documents by a type of search.

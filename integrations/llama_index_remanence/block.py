@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
 from llama_index_remanence import messages as llama_messages
@@ -35,18 +35,17 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
     comes first, and with it every block. A `Memory` with blocks is not saved with a `Context`: make it again with the
     same `session_id`.
 
+    `max_tokens`, `min_score`, `kinds`, `tags` and `record` are those of `Space.for_prompt`. `Memory` shortens the
+    block if it does not fit into its `token_limit`.
+
     Args:
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
-        max_tokens: The token budget of the recalled memories; None for no limit. `Memory` shortens the block if it
-            does not fit into the `token_limit` of the `Memory`.
-        min_score: Recall only memories with at least this score by the signals.
-        kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
-        tags: Recall only memories with all of these tags.
         keep: Which turns to store: "all", "user" (those of the user), "facts" (those in which `analyze_message` finds
             something worth storing), a function of role and text, or None for none.
         across_sessions: Whether to recall what was said in other sessions. Set it if the space has one user only.
         reinforce: Whether to count as used the recalled memories that the answer took words from.
+        raise_errors: Whether to raise when memory fails, as when the space is closed or the disk is full.
         tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
 
     Raises:
@@ -56,7 +55,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
     name: str = "long_term_memory"
     description: str | None = "What was said before, if it is relevant to the conversation."
     priority: int = 1
-    across_sessions: bool = Field(default=False, description="Recall what was said in other sessions too.")
+    across_sessions: bool = False
 
     _stored_turns: _StoredTurns = PrivateAttr(default_factory=lambda: _StoredTurns())
 
@@ -98,7 +97,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         self._store(messages, session)
         question, block = llama_messages.open_question(messages).strip(), PromptMemories()
         if question:
-            with log_and_continue(log, "recall"):
+            with log_and_continue(log, "recall", raise_errors=self.raise_errors):
                 tags = [] if self.across_sessions else [_session_tag(session)]
                 block = self._recall_block(self.space, question, messages, tags=tags)
         if self.reinforce and question:
@@ -107,7 +106,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
 
     def _store(self, messages: Sequence[ChatMessage], session: str) -> None:
         space, new = self.space, list[RoleAndText]()
-        with log_and_continue(log, "remember"):
+        with log_and_continue(log, "remember", raise_errors=self.raise_errors):
             kept = self._kept(llama_messages.roles_and_texts(messages))
             new = self._stored_turns.store(space, session, kept, self._turns_before)
         answer, context = llama_messages.new_answer(messages, new)

@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.loading import RECOGNIZED_CHAT_STORES
@@ -30,7 +30,7 @@ Store = TypeVar("Store", bound="_TranscriptStore")
 class _TranscriptStore(SpaceAdapter):
     """Base class of the two stores."""
 
-    ttl: TtlSeconds = Field(default=None, description="Seconds after its last message that a session is kept.")
+    ttl: TtlSeconds = None
 
     _cached_transcript: Transcript | None = PrivateAttr(default=None)
 
@@ -64,11 +64,7 @@ class _TranscriptStore(SpaceAdapter):
         return count
 
     def erase_session(self, name: str) -> ErasureCertificate:
-        """Erase a session for good, with the messages that were deleted from it before.
-
-        Returns:
-            What was erased.
-        """
+        """Erase a session for good, with the messages that were deleted from it before."""
         return self._transcript.erase_session(name)
 
     def sweep_ttl(self) -> int:

@@ -19,8 +19,15 @@ from llama_index.core.schema import BaseNode, Document, TransformComponent
 from llama_index.core.settings import Settings
 from llama_index.core.storage.docstore.types import RefDocInfo
 
-import remanence
-from llama_index_remanence.nodes import delete_nodes, memories_of, node_id, store_documents, store_nodes, stored_node
+from llama_index_remanence.nodes import (
+    delete_nodes,
+    memories_of,
+    node_id,
+    space_or_new,
+    store_documents,
+    store_nodes,
+    stored_node,
+)
 from llama_index_remanence.retriever import RemanenceRetriever
 from remanence import InvalidInput, Space
 from remanence.adapters import RECALL_FILTERS, in_thread, require_space
@@ -35,7 +42,7 @@ class RemanenceIndex:
     Args:
         space: The space.
         transformations: How documents are split into nodes; None for those of LlamaIndex's `Settings`.
-        show_progress: Whether LlamaIndex shows progress bars.
+        show_progress: Whether progress bars are shown.
 
     Example:
         >>> import remanence
@@ -67,12 +74,11 @@ class RemanenceIndex:
 
         Args:
             documents: The documents.
-            space: Where to store them; None for a new space that is deleted with the process.
+            space: Where to store them; None for a new space that is deleted with the process, which is logged.
             transformations: As for the constructor.
             show_progress: As for the constructor.
         """
-        opened = remanence.open(None) if space is None else space
-        index = cls(opened, transformations=transformations, show_progress=show_progress)
+        index = cls(space_or_new(space), transformations=transformations, show_progress=show_progress)
         index._store(documents)
         return index
 
@@ -82,7 +88,7 @@ class RemanenceIndex:
 
     def insert_nodes(self, nodes: Sequence[BaseNode]) -> None:
         """Store nodes, or new versions of those whose ids are known."""
-        store_nodes(self.space, nodes)
+        store_nodes(self.space, nodes, show_progress=self._show_progress)
 
     def update_ref_doc(self, document: Document) -> None:
         """Replace a document: nodes that it had before, and has no more, are forgotten."""
@@ -126,9 +132,7 @@ class RemanenceIndex:
         return found
 
     def as_retriever(self, **options: Any) -> RemanenceRetriever:
-        """A retriever of this space; `similarity_top_k` means `limit`, the others are those of `RemanenceRetriever`."""
-        if "similarity_top_k" in options:
-            options["limit"] = options.pop("similarity_top_k")
+        """A retriever of this space, with the options of `RemanenceRetriever`."""
         return RemanenceRetriever(self.space, **options)
 
     def as_query_engine(self, llm: Any = None, **options: Any) -> BaseQueryEngine:

@@ -18,6 +18,7 @@ from llama_index_remanence.transcript import session_label
 from remanence import Hit, Space, Union
 from remanence.adapters import (
     MAX_TOKENS,
+    Moment,
     PromptMemories,
     check_keep,
     check_kinds,
@@ -45,11 +46,12 @@ def store_turns(
     tags: Sequence[str] = (),
     before: Mapping[RoleAndText, str] | None = None,
     extract: bool = False,
+    now: Moment | None = None,
 ) -> None:
     """Store turns of a session, each as a memory of its own unless `keys` has the key of an earlier one.
 
     `before` has the turns before some of them, where those are not stored. With `extract`, facts are extracted from the
-    chat in the background, once it is quiet or has grown.
+    chat in the background, once it is quiet or has grown. `now` is when they were said.
     """
     warn_of_long_texts(log, (text for _, text in turns))
     keys = [uuid4().hex for _ in turns] if keys is None else keys
@@ -66,9 +68,9 @@ def store_turns(
         for (role, text), key in zip(turns, keys, strict=True)
     ]
     if rows and extract:
-        space.remember(rows, wait="quiet")
+        space.remember(rows, wait="quiet", now=now)
     elif rows:
-        space.add_turns(rows)
+        space.add_turns(rows, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +121,14 @@ class OpenQuestions:
 class RecallAdapter(SpaceAdapter):
     """Base class of adapters that recall memories for a prompt."""
 
-    max_tokens: int | None = Field(default=MAX_TOKENS, ge=0, description="Token budget of the recalled memories.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="Recall only memories with this score.")
-    kinds: Annotated[str | tuple[str, ...] | None, AfterValidator(check_kinds)] = Field(
-        default=None, description="Recall only memories of these kinds."
-    )
-    tags: Annotated[str | tuple[str, ...] | None, AfterValidator(check_tags)] = Field(
-        default=None, description="Recall only memories with these tags."
-    )
-    keep: Annotated[Any, AfterValidator(check_keep)] = Field(
-        default="all", description="Which turns to store: all, user, facts, a function, or None."
-    )
-    reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
-    record: bool = Field(default=False, description="Record what is quoted for each message.")
+    max_tokens: int | None = Field(default=MAX_TOKENS, ge=0)
+    min_score: float | None = Field(default=None, ge=0, le=1)
+    kinds: Annotated[str | tuple[str, ...] | None, AfterValidator(check_kinds)] = None
+    tags: Annotated[str | tuple[str, ...] | None, AfterValidator(check_tags)] = None
+    keep: Annotated[Any, AfterValidator(check_keep)] = "all"
+    reinforce: bool = False
+    record: bool = False
+    raise_errors: bool = False
     # As in LlamaIndex's own memories, None is the default.
     tokenizer_fn: Annotated[Tokenizer, BeforeValidator(lambda given: given or tokenize)] = Field(
         default=tokenize, exclude=True
@@ -172,6 +169,7 @@ class RecallAdapter(SpaceAdapter):
         *,
         tags: Sequence[str] = (),
         window: int | None = None,
+        now: Moment | None = None,
     ) -> PromptMemories:
         """Recall for a question what helps to answer it, without the turns that are in the prompt anyway."""
         own = [self.tags] if isinstance(self.tags, str) else [*(self.tags or ())]
@@ -186,6 +184,7 @@ class RecallAdapter(SpaceAdapter):
             min_score=self.min_score,
             kinds=self.kinds,
             tags=[*own, *tags] or None,
+            now=now,
             record=self.record,
         )
 

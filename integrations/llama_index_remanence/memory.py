@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_validator
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
+from pydantic import AfterValidator
 
 from llama_index_remanence import messages as llama_messages
 from llama_index_remanence.long_term_memory import RecallAdapter, store_turns
@@ -19,7 +21,9 @@ from llama_index_remanence.space_reference import SpaceReference, TtlSeconds
 from llama_index_remanence.transcript import Transcript
 from remanence import InvalidInput, Space, union
 from remanence.adapters import (
+    Moment,
     PromptMemories,
+    check_moment,
     check_session_id,
     check_ttl,
     in_thread,
@@ -42,6 +46,9 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     in the child "window" of the space, so a text that is to be erased must be erased in both. If recall fails, the
     chat continues with the window and a warning is logged. A message that cannot be stored raises.
 
+    `max_tokens`, `min_score`, `kinds`, `tags` and `record` are those of `Space.for_prompt`. What is recalled never
+    takes more than a quarter of the window.
+
     Args:
         location: Where to open the space, in place of `space`; it is opened again after a restart.
         path: The names of the child to use.
@@ -51,11 +58,6 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         ttl: Erase the window of a session so many seconds after its last message, when it is next used or by
             `sweep_ttl`. The memories stay.
         token_limit: The token budget of the window and the recalled memories. The name is LlamaIndex's.
-        max_tokens: The token budget of the recalled memories; None for no limit but the window. They never take more
-            than a quarter of it.
-        min_score: Recall only memories with at least this score by the signals.
-        kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
-        tags: Recall only memories with all of these tags.
         place: Where the memories are quoted. "message": before the text of the question, so that all before it stays
             the same from call to call and the provider's prompt cache applies. "tool": as the result of a tool call
             after the question. "system": at the end of the system message of the window; without one, before the text
@@ -67,6 +69,9 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         extract: Whether the language model of the space (`remanence.open(location, extractor=model)`) extracts facts:
             in the background, once for a chat that has been quiet or has grown (`remember(..., wait="quiet")`).
         reinforce: Whether to count as used the recalled memories that the answer took words from.
+        raise_errors: Whether `get` raises when the recall fails, as when the space is closed.
+        now: When the messages that are put are said, and questions asked, for a chat of an earlier day; the present by
+            default. It can be set again: `memory.now = "2026-05-04"`.
         tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
 
     Raises:
@@ -74,18 +79,28 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     """
 
     session_id: str
-    shared: tuple[SpaceReference, ...] = Field(default=(), description="Spaces that are recalled from, too.")
-    ttl: TtlSeconds = Field(default=None, description="Seconds after its last message that a window is kept.")
-    token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
-    place: Literal["system", "message", "tool"] = Field(default="message", description="Where memories are quoted.")
-    extract: bool = Field(default=False, description="Extract facts in the background, with space.remember().")
+    shared: tuple[SpaceReference, ...] = ()
+    ttl: TtlSeconds = None
+    token_limit: int = Field(default=30_000, gt=0)
+    place: Literal["system", "message", "tool"] = "message"
+    extract: bool = False
+    now: Annotated[Moment | None, AfterValidator(check_moment)] = None
 
     _cached_transcript: Transcript | None = PrivateAttr(default=None)
     _last_recall: tuple[Any, PromptMemories] | None = PrivateAttr(default=None)
 
-    def __init__(self, space: Space | None = None, *, session_id: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        space: Space | None = None,
+        *,
+        session_id: str | None = None,
+        location: str | Path | None = None,
+        path: Sequence[str] = (),
+        reference: SpaceReference | dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         name = uuid4().hex if session_id is None else check_session_id(session_id)
-        super().__init__(space, session_id=name, **settings)
+        super().__init__(space, location=location, path=path, reference=reference, session_id=name, **settings)
         if self.extract:
             require_fact_extractor(self.space)
         if self.shared and self.record:
@@ -237,12 +252,12 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
 
     def _remember(self, turns: Sequence[RoleAndText]) -> None:
         kept = self._kept(turns)
-        store_turns(self.space, self.session_id, kept, before=self._turns_before, extract=self.extract)
+        store_turns(self.space, self.session_id, kept, before=self._turns_before, extract=self.extract, now=self.now)
 
     def _recall_for(self, question: str, prompt: Sequence[ChatMessage], window: int) -> str:
         block = PromptMemories()
         space = self.space
-        with log_and_continue(log, "recall"):
+        with log_and_continue(log, "recall", raise_errors=self.raise_errors):
             block = self._recall_once(space, question, prompt, window)
         if self.reinforce:
             context = llama_messages.context_texts(prompt)
@@ -251,12 +266,12 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
 
     def _recall_once(self, space: Space, question: str, prompt: Sequence[ChatMessage], window: int) -> PromptMemories:
         """Recall, or return the last recall: agents get their messages several times for one question."""
-        arguments = (question, tuple(roles_and_texts(prompt)), window)
+        arguments = (question, tuple(roles_and_texts(prompt)), window, self.now)
         if self._last_recall is not None and not self.shared:  # shared spaces have positions of their own
             last_arguments, block = self._last_recall
             if last_arguments == arguments and next(space.audit.changes(after_position=block.position), None) is None:
                 return block
         asked = union(space, *(each.space for each in self.shared)) if self.shared else space
-        block = self._recall_block(asked, question, prompt, window=window)
+        block = self._recall_block(asked, question, prompt, window=window, now=self.now)
         self._last_recall = (arguments, block)
         return block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,8 +20,11 @@ from llama_index.core.schema import (
 from llama_index.core.settings import Settings
 from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
+import remanence
 from remanence import InvalidInput, Memory, Space, View
 from remanence.adapters import check_ids, document_row, stored_document
+
+log = logging.getLogger(__name__)
 
 _NODE_CLASSES: Mapping[str, type[BaseNode]] = {
     kind.class_name(): kind for kind in (TextNode, ImageNode, IndexNode, Node, Document)
@@ -39,12 +43,23 @@ _OPERATORS = {
 }
 
 
-def store_nodes(space: Space, nodes: Sequence[BaseNode]) -> list[str]:
+def space_or_new(space: Space | None) -> Space:
+    """The space for documents; a new one in memory if none is given, which is logged."""
+    if space is None:
+        log.warning(
+            "no space was given: the documents are in memory, and gone with this process. To keep them: "
+            "space=remanence.open('./memory'). To do without this line: space=remanence.open(None)."
+        )
+        return remanence.open(None)
+    return space
+
+
+def store_nodes(space: Space, nodes: Sequence[BaseNode], *, show_progress: bool = False) -> list[str]:
     """Store nodes, or new versions of those whose ids are known, and return their ids.
 
     The source of each memory is the node's `ref_doc_id`; that of a document is its own id.
     """
-    space.add_many([_row(node) for node in nodes])
+    space.add_many([_row(node) for node in nodes], progress=show_progress)
     return [node.node_id for node in nodes]
 
 
@@ -61,12 +76,12 @@ def store_documents(
 
     Args:
         transformations: How they are split; None for those of LlamaIndex's `Settings`.
-        show_progress: Whether LlamaIndex shows progress bars.
+        show_progress: Whether progress bars are shown.
     """
     steps = Settings.transformations if transformations is None else list(transformations)
     nodes = run_transformations(list(documents), steps, show_progress=show_progress)
     earlier = [memory for document in documents for memory in memories_of(space, document.node_id)]
-    ids = store_nodes(space, nodes)
+    ids = store_nodes(space, nodes, show_progress=show_progress)
     kept = {(node.node_id, _source(node)) for node in nodes}
     gone = [memory for memory in earlier if (node_id(memory), memory.source) not in kept]
     space.forget_many(gone, why="its document was replaced")

@@ -11,11 +11,11 @@ from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.schema import BaseNode, Document, NodeWithScore, QueryBundle, TextNode, TransformComponent
 from llama_index.core.vector_stores.types import MetadataFilters
 
-import remanence
 from llama_index_remanence.nodes import (
     as_recall_filter,
     memories_of,
     node_id,
+    space_or_new,
     store_documents,
     store_nodes,
     stored_node,
@@ -31,6 +31,7 @@ class RemanenceRetriever(BaseRetriever):
         space: The space, or a view of it: `RemanenceRetriever(space.as_of("last May"))` answers with what was
             known then.
         limit: How many nodes to return at most.
+        similarity_top_k: The same, as LlamaIndex's retrievers call it.
         during: Return only what was true in this time.
         history: Whether to return superseded and expired versions too; "auto" decides by the question.
         kinds: Return only memories of these kinds.
@@ -45,7 +46,7 @@ class RemanenceRetriever(BaseRetriever):
             in any case.
         callback_manager: LlamaIndex's callback manager.
         verbose: LlamaIndex's flag.
-        **others: Other filters of `recall`, such as `min_trust`.
+        **others: Other options of `recall`, such as `min_trust`, `reader` and `deadline`.
 
     Example:
         >>> import remanence
@@ -62,6 +63,7 @@ class RemanenceRetriever(BaseRetriever):
         space: View,
         *,
         limit: int = 10,
+        similarity_top_k: int | None = None,
         during: Any = None,
         history: bool | Literal["auto"] = "auto",
         kinds: str | Sequence[str] | None = None,
@@ -80,7 +82,7 @@ class RemanenceRetriever(BaseRetriever):
         super().__init__(callback_manager=callback_manager, verbose=verbose)
         self._space, self._dated = require_view(space), dated
         self._options: dict[str, Any] = {
-            "limit": limit,
+            "limit": limit if similarity_top_k is None else similarity_top_k,
             "during": during,
             "history": history,
             "kinds": kinds,
@@ -109,12 +111,12 @@ class RemanenceRetriever(BaseRetriever):
 
         Args:
             documents: The documents.
-            space: Where to store them; None for a new space that is deleted with the process.
+            space: Where to store them; None for a new space that is deleted with the process, which is logged.
             transformations: How documents are split; None for those of LlamaIndex's `Settings`.
-            show_progress: Whether LlamaIndex shows progress bars.
+            show_progress: Whether progress bars are shown.
             **options: Arguments of the constructor.
         """
-        retriever = cls(remanence.open(None) if space is None else space, **options)
+        retriever = cls(space_or_new(space), **options)
         store_documents(require_space(retriever._space), documents, transformations, show_progress=show_progress)
         return retriever
 

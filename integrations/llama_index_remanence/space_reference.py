@@ -32,6 +32,8 @@ def _ttl_seconds(ttl: object) -> float | None:
     return None if duration is None else duration.total_seconds()
 
 
+_SIMPLE_STORE_FIELD = "embedding_dict"
+"""A field of LlamaIndex's SimpleVectorStore with lists of numbers."""
 Adapter = TypeVar("Adapter", bound="SpaceAdapter")
 TtlSeconds = Annotated[float | None, BeforeValidator(_ttl_seconds)]
 """A field for a time to live: given as `check_ttl` takes it, and stored as seconds."""
@@ -166,8 +168,13 @@ class SpaceAdapter(BaseModel):
             )
         files = fs or fsspec.filesystem("file")
         files.makedirs(str(PurePosixPath(persist_path).parent), exist_ok=True)
-        # In a list, so that a SimpleVectorStore that is made of this file fails, and is not empty in silence.
-        written = [{**self.model_dump(mode="json"), "class_name": type(self).__name__}]
+        name = type(self).__name__
+        # A SimpleVectorStore that is made of this file fails with this text, and is not empty in silence.
+        advice = (
+            f"This file was written by a {name}, which loads it: "
+            f"StorageContext.from_defaults(persist_dir=..., vector_store={name}.from_persist_dir(...))"
+        )
+        written = {**self.model_dump(mode="json"), "class_name": name, _SIMPLE_STORE_FIELD: {name: [advice]}}
         with files.open(persist_path, "w", encoding="utf-8") as file:
             json.dump(written, file)
 
@@ -185,11 +192,12 @@ class SpaceAdapter(BaseModel):
         """
         with (fs or fsspec.filesystem("file")).open(persist_path, "r", encoding="utf-8") as file:
             written = json.load(file)
-        if not isinstance(written, list) or written[0].pop("class_name", None) != cls.__name__:
+        if written.pop("class_name", None) != cls.__name__:
             raise InvalidInput(
                 f"{persist_path!r} was not written by a {cls.__name__}. Load it with the class that wrote it."
             )
-        return cls(**written[0])
+        del written[_SIMPLE_STORE_FIELD]
+        return cls(**written)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _make, (type(self), dict(self))

@@ -263,14 +263,30 @@ class _SpaceEmbedding(BaseEmbedding):
         return embed_query(self._space, query)
 
     def _get_text_embedding(self, text: str) -> list[float]:
-        return embed_texts(self._space, [text])[0]
+        return self._get_text_embeddings([text])[0]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return embed_texts(self._space, texts)
+        # Metadata and text apart: the store asks for the vector of the same text next, which is then known.
+        parts = [_metadata_and_text(text) for text in texts]
+        vectors = iter(embed_texts(self._space, [part for text_parts in parts for part in text_parts]))
+        return [_mean([next(vectors) for _ in text_parts], text_parts) for text_parts in parts]
 
     _aget_query_embedding = in_thread(_get_query_embedding)
     _aget_text_embedding = in_thread(_get_text_embedding)
     _aget_text_embeddings = in_thread(_get_text_embeddings)
+
+
+def _metadata_and_text(embedded: str) -> list[str]:
+    """The metadata and the text of a node, where LlamaIndex has put them together; else the text alone."""
+    metadata, _, text = embedded.partition("\n\n")
+    has_both = bool(text) and all(": " in line for line in metadata.splitlines())
+    return [metadata, text] if has_both else [embedded]
+
+
+def _mean(vectors: Sequence[list[float]], texts: Sequence[str]) -> list[float]:
+    """The vector of some texts together, by their lengths."""
+    mean: list[float] = np.average(vectors, axis=0, weights=[len(text) or 1 for text in texts]).tolist()
+    return mean
 
 
 def _filter(node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> dict[str, Any] | None:

@@ -103,7 +103,9 @@ class AccessControl:
 
     def _refuse_other_sites(self, request: Request) -> None:
         """A web page must not use the server of its visitor, under any name of this machine."""
-        address = request.headers.get("host", "")
+        address, *others = request.headers.getlist("host") or [""]
+        if others:
+            raise RequestRejected(problem(400, "the request has several Host headers. Send one.", error="InvalidInput"))
         host = _host_name(address)
         if not is_loopback(host) and host != self._settings.host:
             raise _denied(f"host {host!r} is not this machine. Without a token, ask 127.0.0.1.")

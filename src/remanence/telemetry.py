@@ -153,7 +153,7 @@ def instrument(
     try:
         from opentelemetry import metrics, trace
     except ModuleNotFoundError as error:
-        raise MissingExtra('traces need OpenTelemetry. Run: pip install "remanence[otel]"') from error
+        raise MissingExtra('traces need OpenTelemetry. Run: pip install "remanence-memory[otel]"') from error
     if texts is None:
         texts = os.environ.get(TEXTS_VARIABLE, "").strip().lower() in ("true", "1", "span_only", "span_and_event")
     meter = metrics.get_meter("remanence", __version__, meter_provider)
@@ -229,7 +229,7 @@ def export_by_otlp(service_name: str) -> Callable[[], None]:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ModuleNotFoundError as error:
-        raise MissingExtra('traces need OpenTelemetry. Run: pip install "remanence[otel]"') from error
+        raise MissingExtra('traces need OpenTelemetry. Run: pip install "remanence-memory[otel]"') from error
     os.environ.setdefault("OTEL_SERVICE_NAME", service_name)
     resource = Resource.create()
     spans = TracerProvider(resource=resource)

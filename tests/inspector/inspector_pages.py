@@ -13,7 +13,7 @@ import remanence
 from remanence.testing import HashingEmbedder
 
 pytest.importorskip("playwright", reason="pip install playwright, or the dev group, for the tests of the inspector")
-pytest.importorskip("fastapi", reason="pip install 'remanence[server]' for the tests of the inspector")
+pytest.importorskip("fastapi", reason="pip install 'remanence-memory[server]' for the tests of the inspector")
 
 from playwright.sync_api import Browser as Browser
 from playwright.sync_api import Page as Page

@@ -11,7 +11,9 @@ from langchain_models import Actor
 import remanence
 from remanence import MemoryFiles
 
-deepagents = pytest.importorskip("deepagents", reason="deepagents is not installed: pip install remanence[deepagents]")
+deepagents = pytest.importorskip(
+    "deepagents", reason="deepagents is not installed: pip install remanence-memory[deepagents]"
+)
 
 from deepagents.backends import CompositeBackend, StateBackend, StoreBackend  # noqa: E402
 from langgraph.store.memory import InMemoryStore  # noqa: E402
@@ -122,3 +124,13 @@ async def test_each_user_has_their_own_files(space: remanence.Space) -> None:
 
     assert MemoryFiles(space.child("users", "ana")).files()
     assert not MemoryFiles(space.child("users", "bob")).files()
+
+
+def test_a_file_is_read_by_its_ending(space: remanence.Space) -> None:
+    """As StoreBackend does: a film has no lines, whatever it contains."""
+    files = RemanenceBackend(space)
+    files.write("/clip.mkv", "one line")
+    files.write("/note.txt", "one line")
+
+    assert files.read("/clip.mkv", offset=5).error is None
+    assert "exceeds" in (files.read("/note.txt", offset=5).error or "")

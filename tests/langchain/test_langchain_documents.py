@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from inspect import signature
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -98,6 +99,49 @@ def test_vectors_alone_can_be_searched(store: RemanenceVectorStore) -> None:
     diverse = store.max_marginal_relevance_search("How many bridges has Porto?", k=2, lambda_mult=0.1)
     assert len({document.page_content.rstrip("!.") for document in diverse}) == 2
     assert len(store.max_marginal_relevance_search_by_vector(vector, k=2)) == 2
+
+
+def test_stored_texts_are_not_embedded_again(space: Space, embedded: list[str]) -> None:
+    """Not to choose documents that differ, of long ones neither; and what was embedded is stored with that vector."""
+    store = RemanenceVectorStore(space)
+    long_text = "Porto has six bridges over the Douro. " * 60
+    vectors = store.embeddings.embed_documents([HILLS.page_content])
+    store.add_documents([BRIDGES, HILLS, RIVER, Document(long_text)])
+    assert sorted(set(embedded)) == sorted(embedded)
+    embedded.clear()
+
+    found = store.max_marginal_relevance_search("bridges", k=3, fetch_k=4)
+    assert len(found) == 3
+    assert embedded == ["bridges"]
+    assert np.allclose(store.embeddings.embed_documents([HILLS.page_content]), vectors, atol=1e-6)
+    assert embedded == ["bridges"]
+
+
+def test_a_document_without_text_is_refused(store: RemanenceVectorStore) -> None:
+    """By its number, and nothing of the batch is stored."""
+    for blank in ("", " \n"):
+        with pytest.raises(InvalidInput, match="document 2 has no text"):
+            store.add_documents([Document("New."), Document(blank)])
+    assert store.space.count() == 3
+
+
+@pytest.mark.not_remote
+def test_adding_documents_shows_how_far_it_is(store: RemanenceVectorStore) -> None:
+    """As `progress` of `add_many`."""
+    seen: list[tuple[int, int]] = []
+    store.add_documents([Document("One."), Document("Two.")], progress=lambda done, total: seen.append((done, total)))
+
+    assert seen == [(2, 2)]
+
+
+def test_the_space_is_the_first_argument(space: Space) -> None:
+    """Of the retriever and of the classic memory, as of all others; their signatures name the options."""
+    assert RemanenceRetriever(space, k=3).space is space
+    assert RemanenceMemory(space, session_id="monday").space is space
+    for made in (RemanenceRetriever, RemanenceMemory):
+        names = list(signature(made).parameters)
+        assert names[0] == "space"
+        assert {"kinds", "min_score"} <= set(names)
 
 
 TOYS: dict[str, dict[str, list[str]]] = {
@@ -298,13 +342,12 @@ def test_metadata_become_json(space: Space) -> None:
     assert space.count() == 1
 
 
-@pytest.mark.parametrize("text", ["", " \n", "Porto\x00"])
-def test_a_document_without_storable_text_is_kept(space: Space, text: str) -> None:
-    """A loader gives what it finds: an empty page is no reason to refuse the others."""
+def test_a_document_without_storable_text_is_kept(space: Space) -> None:
+    """A loader gives what it finds: characters that cannot be stored are replaced."""
     store = RemanenceVectorStore(space)
-    store.add_documents([Document(text), BRIDGES], ids=["odd", "bridges"])
+    store.add_documents([Document("Porto\x00"), BRIDGES], ids=["odd", "bridges"])
 
-    assert store.get_by_ids(["odd"])[0].page_content == text.replace("\x00", "\ufffd")
+    assert store.get_by_ids(["odd"])[0].page_content == "Porto\ufffd"
     assert len(store.get_by_ids(["odd", "bridges"])) == 2
 
 

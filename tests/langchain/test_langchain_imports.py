@@ -78,13 +78,32 @@ def test_a_missing_package_is_answered_with_the_line_to_type() -> None:
     assert len(said) == len(NEEDS)
     for package, name, extra in NEEDS:
         assert said[package, name].startswith(f"{name} needs the package '{package}")
-        assert f'Run: pip install "remanence[{extra}]"' in said[package, name]
+        assert f'Run: pip install "remanence-memory[{extra}]"' in said[package, name]
 
 
 def test_what_needs_only_the_core_of_langchain_needs_no_more() -> None:
     """Neither the agents nor the old chains."""
     names = ["RemanenceRetriever", "RemanenceChatMessageHistory", "memory_tools", "extractor", "embedder"]
     assert without(("langchain langchain_classic langgraph", *names)) == {}
+
+
+STAR = """
+import importlib.util, sys
+
+find_spec = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name in sys.argv[1].split() else find_spec(name, *more)
+sys.modules |= dict.fromkeys(sys.argv[1].split())  # importing them raises
+from langchain_remanence import *
+print(*sorted(name for name in globals() if name.startswith("Remanence")))
+"""
+
+
+def test_a_star_import_needs_no_extra() -> None:
+    """It gives the names whose extra is installed."""
+    found = run_program(STAR, "deepagents langchain langchain_classic").split()
+
+    assert found == ["RemanenceChatMessageHistory", "RemanenceRetriever", "RemanenceStore", "RemanenceVectorStore"]
+    assert run_program(STAR, "deepagents langchain langchain_classic langchain_core").split() == []
 
 
 def test_every_public_name_is_there() -> None:

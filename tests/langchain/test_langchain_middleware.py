@@ -22,7 +22,7 @@ from pydantic import BaseModel
 import remanence
 from framed import HOSTILE, recalled
 from langchain_remanence import RemanenceMiddleware
-from remanence import InvalidInput, Space
+from remanence import Closed, InvalidInput, Space
 from remanence.text.framing import CLOSE_TAG, OPEN_TAG, PREAMBLE
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
@@ -168,6 +168,38 @@ def test_an_interrupted_turn_is_kept_once(space: Space, ask: Callable[..., Any])
     assert kept(space) == [("me", "How many bridges has Porto?"), ("assistant", "Six.")]
 
 
+@pytest.mark.run_config
+@pytest.mark.parametrize("as_node", [None, "__start__"])
+def test_an_edited_message_replaces_its_turn(space: Space, as_node: str | None) -> None:
+    """Before the run goes on from its checkpoint, or begins again there; the answer is to the new text."""
+    model = Actor(lines=["Noted.", "In Lisbon."])
+    memory = RemanenceMiddleware(space)
+    agent = create_agent(model, middleware=[memory], checkpointer=InMemorySaver(), interrupt_before=["model"])
+    said = HumanMessage("I live in Porto.", id="m1")
+    agent.invoke({"messages": [said]}, THREAD)
+    assert kept(space) == [("me", "I live in Porto.")]
+    agent.update_state(THREAD, {"messages": [HumanMessage("I live in Lisbon.", id="m1")]}, as_node)
+    agent.invoke(None, THREAD)
+    if as_node:  # which stops before the model again
+        agent.invoke(None, THREAD)
+
+    assert kept(space) == [("me", "I live in Lisbon."), ("assistant", "Noted.")]
+    assert "Porto" not in asked(model.prompts[0])
+
+
+def test_a_closed_space_is_logged_in_a_line_or_raises(caplog: pytest.LogCaptureFixture) -> None:
+    """As asked for: an agent goes on without its memory, or does not answer."""
+    with remanence.open(None) as space:
+        forgetful = create_agent(Actor(lines=["Hi."]), middleware=[RemanenceMiddleware(space)])
+        strict = create_agent(Actor(lines=["Hi."]), middleware=[RemanenceMiddleware(space, raise_errors=True)])
+
+    assert forgetful.invoke({"messages": [("user", "Where do I live?")]})["messages"][-1].text == "Hi."
+    assert caplog.records
+    assert all(record.exc_info in (None, False) and "closed" in record.message for record in caplog.records)
+    with pytest.raises(Closed):
+        strict.invoke({"messages": [("user", "Where do I live?")]})
+
+
 def test_summaries_are_not_what_somebody_said(space: Space) -> None:
     """LangChain's summary stands in the thread as a message of the user, and is not remembered."""
     model = Actor(lines=["Hello.", "Fine."])
@@ -264,7 +296,7 @@ def test_what_cannot_be_kept_as_it_is_is_kept_nearly_so(space: Space) -> None:
 def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
     space: Space, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each thing that could not be done is one warning, with its cause."""
+    """Each thing that could not be done is a warning of one line, with its cause."""
     agent = create_agent(Actor(lines=["Hello Ana."]), middleware=[RemanenceMiddleware(space)])
     space.close()
     with caplog.at_level(logging.WARNING, "langchain_remanence"):
@@ -272,8 +304,9 @@ def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
 
     assert answer["messages"][-1].text == "Hello Ana."
     said = [record for record in caplog.records if record.name.startswith("langchain_remanence")]
-    assert {record.args for record in said} == {("remember",), ("recall",)}
-    assert all("memory failed" in record.message and record.exc_info for record in said)
+    assert {record.args[0] for record in said if isinstance(record.args, tuple)} == {"remember", "recall"}
+    assert all("memory failed" in record.message and "was closed" in record.message for record in said)
+    assert not any(record.exc_info for record in said)
 
 
 def test_a_count_that_fails_does_not_cost_the_answer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from llama_index.core.base.llms.types import (
     ThinkingBlock,
 )
 from llama_index.core.llms import MockLLM
+from pydantic import ValidationError
 
 import remanence
 from framed import quoted_texts
@@ -607,3 +609,38 @@ def test_keep_chooses_what_can_be_recalled_later(space: remanence.Space) -> None
     assert texts(memory.get_all()) == ["I live in Porto.", "Noted.", "Thanks!"]
     with pytest.raises(ValueError, match="keep='some'"):
         RemanenceMemory(space, keep="some")
+
+
+def test_a_chat_of_another_day_is_put_with_that_day(space: remanence.Space) -> None:
+    """What is said then, and what is asked then; the moment can be set again, and nonsense is refused at once."""
+    memory = RemanenceMemory(space, now="2026-02-10")
+    memory.put(ChatMessage(role="user", content="I bought a bike yesterday."))
+    [bought] = space.memories()
+    assert (str(bought.told_at.date()), str(bought.valid)) == ("2026-02-10", "2026-02-09")
+
+    assert "2026-02-12" in words(RemanenceMemory(space, now="2026-02-12").get("What did I buy yesterday?"))
+    memory.now = "2026-03-01"
+    memory.put(ChatMessage(role="user", content="I sold it."))
+    assert [str(each.told_at.date()) for each in space.memories()] == ["2026-02-10", "2026-03-01"]
+    with pytest.raises(ValidationError, match="now='the day after never'"):
+        RemanenceMemory(space, now="the day after never")
+
+
+def test_its_signature_names_its_options() -> None:
+    """Those of the class, and where the space is; not the fields that it is serialised by."""
+    names = set(signature(RemanenceMemory).parameters)
+
+    assert {"space", "session_id", "location", "path", "shared", "ttl", "token_limit", "now", "keep"} <= names
+
+
+@pytest.mark.not_remote
+def test_a_recall_of_a_closed_space_raises_if_that_is_asked_for(space: remanence.Space) -> None:
+    """The recall that fails is logged otherwise."""
+    shared = remanence.open(None, space="team")
+    memory = RemanenceMemory(space, shared=[shared])
+    strict = RemanenceMemory(space, shared=[shared], raise_errors=True)
+    shared.close()
+
+    assert memory.get("Where do I live?") == []
+    with pytest.raises(remanence.Closed):
+        strict.get("Where do I live?")

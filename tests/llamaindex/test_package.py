@@ -41,7 +41,7 @@ def test_without_llamaindex_each_name_says_what_to_install() -> None:
     said = run_program(MISSING).splitlines()
 
     assert len(said) == len(llama_index_remanence.__all__)
-    assert all(line.endswith('Run: pip install "remanence[llamaindex]"') for line in said)
+    assert all(line.endswith('Run: pip install "remanence-memory[llamaindex]"') for line in said)
 
 
 def test_llamaindex_has_it_under_its_own_integrations() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,11 @@ from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugH
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
-from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import Document, MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.tools import RetrieverTool
 
 import remanence
-from llama_index_remanence import RemanenceRetriever
+from llama_index_remanence import RemanenceIndex, RemanenceRetriever
 from llamaindex.scripted import Counting, Scripted, broken
 from remanence.testing import FakeClock
 
@@ -185,3 +186,24 @@ async def test_it_is_a_tool(library: remanence.Space) -> None:
 
     assert "Alice drinks green tea." in tool.call("What does Alice drink?").content
     assert "Alice drinks green tea." in (await tool.acall("What does Alice drink?")).content
+
+
+def test_the_reader_the_deadline_and_the_number_of_nodes_can_be_set(space: remanence.Space) -> None:
+    """Also by LlamaIndex's name for the number, and by the index."""
+    space.add_many(["Ana drinks tea.", "Ana drinks milk.", "Ana drinks water."])
+    options: dict[str, Any] = {"similarity_top_k": 2, "reader": "none", "deadline": 5}
+
+    assert len(RemanenceRetriever(space, **options).retrieve("What does Ana drink?")) == 2
+    assert len(RemanenceIndex(space).as_retriever(**options).retrieve("What does Ana drink?")) == 2
+
+
+def test_documents_without_a_space_are_said_to_be_in_memory(caplog: pytest.LogCaptureFixture) -> None:
+    """By the index and the retriever; a space that is given says nothing."""
+    for made in (RemanenceIndex, RemanenceRetriever):
+        made.from_documents([Document(text="Porto has six bridges.")])
+        [line] = caplog.messages
+        assert "in memory, and gone with this process" in line
+        caplog.clear()
+    with remanence.open(None) as space:
+        RemanenceIndex.from_documents([Document(text="Porto has six bridges.")], space=space)
+    assert caplog.messages == []

@@ -290,6 +290,23 @@ def test_an_index_is_made_on_it(space: Space, mode: VectorStoreQueryMode) -> Non
     assert retrieved(index, "salt", vector_store_query_mode=mode, similarity_top_k=1) == [SALT]
 
 
+def test_an_index_embeds_each_text_once(space: Space, embedded: list[str]) -> None:
+    """LlamaIndex embeds nodes before it adds them, with their metadata; MMR chooses among vectors that are stored."""
+    store = RemanenceVectorStore(space)
+    long_text = "\n\n".join(f"Chapter {number}. " + "Porto has bridges. " * 30 for number in range(6))
+    given = [node(BRIDGES, "bridges", "north", page=1), node(long_text, "long", "south", page=2)]
+    VectorStoreIndex(
+        [*given, TextNode(text=HILLS)],
+        storage_context=StorageContext.from_defaults(vector_store=store),
+        embed_model=store.embed_model,
+    )
+    assert sorted(embedded) == sorted(set(embedded))
+    embedded.clear()
+
+    ask(store, "bridges", mode=VectorStoreQueryMode.MMR)
+    assert embedded == ["bridges"]
+
+
 async def test_an_index_answers_asks_and_chats(space: Space) -> None:
     """A query engine and a chat engine on an index of `from_vector_store`, with filters, also async."""
     store = RemanenceVectorStore(space)
@@ -352,7 +369,8 @@ def test_it_is_persisted_and_loaded(tmp_path: Path) -> None:
         embed_model=loaded.embed_model,
     )
     assert [found.text for found in again.as_retriever().retrieve("bridges")] == [BRIDGES]
-    with pytest.raises(AttributeError):  # not an empty SimpleVectorStore
+    # Not an empty SimpleVectorStore; and LlamaIndex raises our text.
+    with pytest.raises(ValueError, match=r"vector_store=RemanenceVectorStore\.from_persist_dir"):
         StorageContext.from_defaults(persist_dir=folder)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import remanence
 
-pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence[mcp]")
+pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence-memory[mcp]")
 
 import jsonschema
 from mcp import Client

@@ -6,7 +6,7 @@ import pytest
 
 import remanence
 
-pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence[mcp]")
+pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence-memory[mcp]")
 
 import httpx2
 from mcp import Client

@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timezone
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +30,11 @@ from remanence.adapters.chat_sessions import (
 )
 from remanence.adapters.recall_filters import RECALL_FILTERS, check_filters, recall_tool_options
 from remanence.adapters.stored_documents import StoredDocument, check_ids, document_row, find_documents, stored_document
-from remanence.errors import InvalidInput, MissingExtra, NotFound
+from remanence.errors import InvalidInput, MissingExtra, NotFound, RemanenceError
 from remanence.index.engine.in_thread import ClosedAtEnd, cancel_with, in_thread
 from remanence.index.engine.inputs import check_question
 from remanence.recall.memories_used import memories_used
-from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate
+from remanence.schema import DOCUMENT_FIELD, MAX_TASK_LENGTH, SELF, ErasureCertificate, Moment
 from remanence.space.for_prompt import (
     MAX_TOKENS,
     FilledBlock,
@@ -57,6 +57,7 @@ from remanence.text.framing import (
     plain_line,
     strip_frames,
 )
+from remanence.text.temporal import parse_moment
 from remanence.text.text import normalize_text, pluralize
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ __all__ = [
     "ErasureCertificate",
     "FilledBlock",
     "Keep",
+    "Moment",
     "NamedEmbedder",
     "PromptMemories",
     "StoredDocument",
@@ -90,6 +92,7 @@ __all__ = [
     "check_kinds",
     "check_max_tokens",
     "check_minutes",
+    "check_moment",
     "check_question",
     "check_rename",
     "check_session_id",
@@ -168,19 +171,22 @@ def lazy_getattr(
             if (error.name or "").partition(".")[0] not in frameworks:
                 raise
             raise MissingExtra(
-                f'{name} needs the package {error.name!r}. Run: pip install "remanence[{extra}]"'
+                f'{name} needs the package {error.name!r}. Run: pip install "remanence-memory[{extra}]"'
             ) from error
 
     return load
 
 
 @contextmanager
-def log_and_continue(log: Logger, action: str) -> Iterator[None]:
+def log_and_continue(log: Logger, action: str, *, raise_errors: bool = False) -> Iterator[None]:
     """Log an exception as a warning and continue, so that an agent answers although its memory failed.
+
+    An error of ours, such as that of a full disk, is one line; any other has its traceback.
 
     Args:
         log: The logger of the adapter.
         action: What was tried, as a verb: "recall".
+        raise_errors: Raise the exception instead.
 
     Example:
         >>> import logging
@@ -189,8 +195,11 @@ def log_and_continue(log: Logger, action: str) -> Iterator[None]:
     """
     try:
         yield
-    except Exception:
-        log.warning("memory failed: could not %s; continuing without it", action, exc_info=True)
+    except Exception as error:
+        if raise_errors:
+            raise
+        ours = isinstance(error, RemanenceError)
+        log.warning("memory failed: could not %s; continuing without it: %s", action, error, exc_info=not ours)
 
 
 def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str], answer: str) -> None:
@@ -245,6 +254,17 @@ def check_tags(tags: Any) -> Any:
 
     inputs.check_tags(tags)
     return tags
+
+
+def check_moment(moment: Any) -> Any:
+    """Return a moment if `now=` of `add` takes it.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    if moment is not None:
+        parse_moment(moment, datetime.now(timezone.utc), argument="now")
+    return moment
 
 
 def check_max_tokens(max_tokens: object) -> int | None:

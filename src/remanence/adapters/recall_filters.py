@@ -15,7 +15,7 @@ NOT_PASSED_ON = frozenset(
     {
         *("limit", "tags", "meta"),  # frameworks have names of their own for them
         *("context", "exclude_texts", "vector", "now"),  # of one call
-        *("include", "signals", "weights", "reader", "deadline"),  # how is searched, and not for what
+        *("include", "signals", "weights"),  # how is searched, and not for what
     }
 )
 RECALL_FILTERS = tuple(field.name for field in fields(RecallOptions) if field.name not in NOT_PASSED_ON)

@@ -69,8 +69,8 @@ def _packages(args: Namespace) -> Iterator[Finding]:
     from packaging.requirements import Requirement
 
     try:
-        requirements = [Requirement(each) for each in metadata.requires("remanence") or ()]
-        extras = metadata.metadata("remanence").get_all("Provides-Extra") or ()
+        requirements = [Requirement(each) for each in metadata.requires("remanence-memory") or ()]
+        extras = metadata.metadata("remanence-memory").get_all("Provides-Extra") or ()
     except metadata.PackageNotFoundError:
         yield Finding("packages", "note", "remanence runs from a folder of sources, so its packages are not listed")
         return
@@ -81,14 +81,14 @@ def _packages(args: Namespace) -> Iterator[Finding]:
         return "; ".join(filter(None, map(_problem_of, own)))
 
     if core := problems(""):
-        yield Finding("packages", "problem", core, "Run: pip install --upgrade remanence")
+        yield Finding("packages", "problem", core, "Run: pip install --upgrade remanence-memory")
     else:
         yield Finding("packages", "good", "all that remanence needs")
     incomplete = {extra: lacking for extra in extras if (lacking := problems(extra))}
     complete = [extra for extra in extras if extra not in incomplete]
     yield Finding("packages", "good", f"extras: {', '.join(complete) or 'none'}")
     for extra, lacking in incomplete.items():
-        advice = f'For it: pip install "remanence[{extra}]"'
+        advice = f'For it: pip install "remanence-memory[{extra}]"'
         yield Finding("packages", "note", f"extra {extra} is not complete: {lacking}", advice)
 
 

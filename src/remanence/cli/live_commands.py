@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from remanence.cli.locations import memory_location, open_space
+from remanence.cli.locations import list_spaces, memory_location, open_space
 from remanence.cli.output import json_value, one_line
 from remanence.cli.parser import command, provided_options, section
 from remanence.errors import RemanenceError
@@ -48,7 +48,7 @@ def tail(args: Namespace) -> None:
 
 
 def _spaces(ledger: Ledger, args: Namespace) -> list[str]:
-    return ledger.spaces() if args.space is None else [args.space]
+    return ledger.spaces() if args.space is None else list_spaces(args)
 
 
 def _rows(ledger: Ledger, spaces: Iterable[str], after: int) -> Iterator[dict[str, Any]]:

@@ -35,14 +35,14 @@ def memory_location(args: Namespace, *, create: bool = False) -> str | Path:
 
 @contextmanager
 def open_space(args: Namespace, name: str | None = None, *, create: bool = False) -> Iterator[remanence.Space]:
-    """The space that was named, as `remanence spaces` prints it: default/users/bob.
+    """The space that was named, as `remanence spaces` prints it: default/users/bob, or users/bob for short.
 
     Opened without a worker: a short command would end before queued jobs are done.
     """
     if args.space is not None and not args.space.strip():
         raise InvalidInput("--space is blank. Name a space, or leave it out for the space 'default'.")
     # `spaces` prints a slash inside a part of the name as %2F.
-    parts = (name or args.space or "default").split("/")
+    parts = (name or _named_space(args) or "default").split("/")
     first, *path = [part.replace("%2F", "/").replace("%25", "%") for part in parts]
     with open_with(open_options(args, create=create), space=first) as root:
         space = root.child(*path) if path else root
@@ -110,8 +110,20 @@ def list_spaces(args: Namespace) -> list[str]:
     """The space that was named, or every space of the folder."""
     location = memory_location(args)
     if args.space is not None:
-        return [args.space]
+        return [_named_space(args)]
     return _spaces_in(location)
+
+
+def _named_space(args: Namespace) -> str:
+    """The name that --space gives: `users/bob` is `child("users", "bob")` of the space `default`, unless there is a
+    space `users`. "" if it is left out."""
+    name = args.space or ""
+    first, slash, _ = name.partition("/")
+    if not slash or first == "default":
+        return name
+    location = memory_location(args, create=True)
+    spaces = _spaces_in(location) if ledger_exists(location) else []
+    return name if any(each.partition("/")[0] == first for each in spaces) else f"default/{name}"
 
 
 def _spaces_in(location: str | Path) -> list[str]:

@@ -33,6 +33,7 @@ from typing import Any, NoReturn
 from remanence.cli.locations import open_space, open_view
 from remanence.cli.output import Lines, Result, print_error, show
 from remanence.errors import InvalidInput
+from remanence.hooks import OTHER_NAMES
 from remanence.schema.version import __version__
 
 CommandFunction = Callable[[Namespace], "Result | Lines | None"]
@@ -108,7 +109,8 @@ class Parser(ArgumentParser):
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:
     """The nearest of the known words as a question; "" if none is near."""
-    near = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    names = list(known)
+    near = [OTHER_NAMES[word]] if OTHER_NAMES.get(word) in names else get_close_matches(word, names, n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 

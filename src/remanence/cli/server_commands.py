@@ -133,7 +133,7 @@ def serve(args: Namespace) -> None:
         settings = server.ServerSettings(**given, require_token=args.require_token, cors_origins=tuple(args.cors))
         run = server.serve
     except ModuleNotFoundError as error:
-        raise MissingExtra(f'the server needs {error.name!r}. Run: pip install "remanence[server]"') from error
+        raise MissingExtra(f'the server needs {error.name!r}. Run: pip install "remanence-memory[server]"') from error
     options = open_options(args)
     space = open_with(options)
     location = space.admin.location

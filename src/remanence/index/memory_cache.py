@@ -8,7 +8,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from remanence.schema import Memory
-from remanence.text.text import normalize_text
+from remanence.text.text import MAX_PASSAGE, normalize_text
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,8 +58,11 @@ class MemoryCache:
         return list(self._memories)
 
     def record_recalled(self, memories: Iterable[Memory]) -> None:
-        """Note that these were just recalled. Their texts, added again, are not new memories."""
+        """Note that these were just recalled. Their texts, added again, are not new memories. Nobody repeats a text of
+        several passages."""
         for memory in memories:
+            if len(memory.text) > MAX_PASSAGE:
+                continue
             text = normalize_text(memory.text)
             self._recalled[text] = memory.id
             self._recalled.move_to_end(text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remanence.models.message_words import telling_part
 from remanence.schema import ASSISTANT, SELF
+from remanence.text.text import MAX_QUESTION_LENGTH
 
 if TYPE_CHECKING:
     from remanence.events import Remembered
@@ -43,6 +44,12 @@ def passages_of(version: Remembered | None) -> Iterator[Passage]:
         yield Passage(told)
     if told != version.text:
         yield Passage(version.text, asks=True)
+
+
+def is_pasted(version: Remembered) -> bool:
+    """Whether a version is a chat turn that is longer than a question may be. Its passages are embedded in the
+    background: whoever pastes a log waits for an answer to it."""
+    return version.turn is not None and len(version.text) > MAX_QUESTION_LENGTH
 
 
 def told_text(version: Remembered | Memory) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -28,7 +29,7 @@ from remanence.index.memory_cache import MemoryCache, RowErased
 from remanence.index.names.entity_registry import EntityRegistry
 from remanence.index.names.names import Names
 from remanence.index.numbers import MemoryNumber, Position, Row
-from remanence.index.passages import passages_of
+from remanence.index.passages import is_pasted, passages_of
 from remanence.index.times import Times
 from remanence.index.vectors.stores.folder import FolderStore
 from remanence.index.vectors.vectors import Vectors, drop_malformed
@@ -212,12 +213,15 @@ class Projection:
         if self.vectors.name not in self.broken:
             self._prepare_vectors(self.vectors.sync.write_missing)
 
-    def texts_to_embed(self, versions: Sequence[Remembered]) -> list[str]:
-        """The passages of these versions, and the names that are a subject for the first time."""
+    def texts_to_embed(self, versions: Sequence[Remembered], *, may_wait: bool = False) -> list[str]:
+        """The passages of these versions, and the names that are a subject for the first time. If some may wait, only
+        the first passage of what is pasted into a chat."""
         with self.lock:
             names = (name for version in versions for name in subject_names(version))
             new = [name for name in names if not self.graph.is_subject(name)]
-            return [passage.text for version in versions for passage in passages_of(version)] + new
+            counts = [1 if may_wait and is_pasted(version) else None for version in versions]
+            passages = (islice(passages_of(version), count) for version, count in zip(versions, counts, strict=True))
+            return [passage.text for own in passages for passage in own] + new
 
     def embedded_text_hashes(self) -> list[bytes]:
         with self.lock:

@@ -109,7 +109,7 @@ def require_psycopg() -> None:
     except ImportError as missing:
         raise MissingExtra(
             "a ledger in PostgreSQL needs psycopg, which is not installed. Install it with "
-            "`pip install 'remanence[postgres]'`."
+            "`pip install 'remanence-memory[postgres]'`."
         ) from missing
 
 

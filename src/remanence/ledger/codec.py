@@ -31,7 +31,7 @@ WRONG_TYPES = (TypeError, ValueError, LookupError, AttributeError, OverflowError
 
 _CLASSES: dict[str, type[Any]] = {event.__name__.lower(): event for event in get_args(Event)}
 _NAMES = {event: name for name, event in _CLASSES.items()}
-_UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence`."
+_UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence-memory`."
 
 _VALUES = (Window, Mention, Triple, Turn, Alias)  # stored as lists
 

@@ -224,7 +224,7 @@ def _aead(key: bytes) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:
         raise MissingExtra(
-            'encryption needs the package `cryptography`: pip install "remanence[encryption]".'
+            'encryption needs the package `cryptography`: pip install "remanence-memory[encryption]".'
         ) from error
     return AESGCM(key)
 

@@ -151,7 +151,7 @@ def create_or_migrate(connection: sqlite3.Connection, path: Path) -> None:
     if version > newest:
         raise LedgerTooNew(
             f"{path} has schema {version}, and this release of Remanence knows up to {newest}. "
-            "Upgrade with `pip install -U remanence`; the file was not changed."
+            "Upgrade with `pip install -U remanence-memory`; the file was not changed."
         )
     if version < newest:
         connection.execute("BEGIN IMMEDIATE")

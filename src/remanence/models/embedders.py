@@ -103,7 +103,9 @@ def _fastembed_embedder(name: str) -> EmbedderAdapter:
     try:
         from fastembed import TextEmbedding
     except ImportError as error:
-        raise MissingExtra(f'{name!r} needs the package fastembed. Run: pip install "remanence[fastembed]"') from error
+        raise MissingExtra(
+            f'{name!r} needs the package fastembed. Run: pip install "remanence-memory[fastembed]"'
+        ) from error
     embedding = TextEmbedding(name.removeprefix("fastembed:"))  # downloads the weights at first use
     return EmbedderAdapter(name, embedding.embed, embedding.query_embed)
 
@@ -295,9 +297,7 @@ class SentenceEmbedder:
         for window in windows:
             pieces = [words.begin, *window, words.end]
             rows.append(self._model.run(pieces, [kind] * len(pieces))["vector"])
-        mean = np.mean(rows, axis=0)
-        row: Vector = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
-        return row
+        return mean_vector(rows)
 
     def _threads(self) -> ThreadPoolExecutor:
         """Threads of this process: those of a parent do not survive a fork."""
@@ -305,6 +305,13 @@ class SentenceEmbedder:
             if self._pool is None or self._pool[0] != os.getpid():
                 self._pool = os.getpid(), ThreadPoolExecutor(os.cpu_count(), "remanence-embedder")
             return self._pool[1]
+
+
+def mean_vector(rows: Sequence[Vector], weights: Sequence[float] | None = None) -> Vector:
+    """The mean of some vectors, of unit length."""
+    mean = np.average(rows, axis=0, weights=weights)
+    row: Vector = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
+    return row
 
 
 @cache

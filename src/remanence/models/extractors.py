@@ -24,7 +24,7 @@ _WRAP = "A function from a prompt to text is a language model: wrap it as LLMExt
 def resolve_extractor(extractor: object | None, timeout: float | None = None) -> Extractor:
     """The extractor for a value that a caller passed.
 
-    None gives the rules. A LangChain chat model or a LlamaIndex LLM finds facts for `remember`. An object with
+    None gives the rules. A LangChain chat model, a LlamaIndex LLM or the name of one finds facts. An object with
     `extract` is used as it is. A function goes from text to Extraction. A function from a prompt to text is a
     language model; the two look the same, so it must be wrapped: `LLMExtractor(function)`. The caller's own code may
     take `timeout` seconds for one call; a language model has a limit of its own.
@@ -46,6 +46,10 @@ def _resolve(extractor: object | None) -> Extractor:
         return RuleExtractor()
     if isinstance(extractor, type):
         raise InvalidInput(f"extractor={extractor.__name__} is a class; pass an instance: {extractor.__name__}().")
+    if isinstance(extractor, str) and ":" in extractor:
+        from remanence.models.llm_extractor import LLMExtractor
+
+        return LLMExtractor(extractor)
     if callable(getattr(extractor, "extract", None)):
         if not isinstance(extractor, Extractor):
             raise InvalidInput(f"extractor={extractor!r} has no 'name': see remanence.ports.Extractor.")

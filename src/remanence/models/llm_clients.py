@@ -10,9 +10,10 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
-from remanence.errors import InvalidInput
+from remanence.errors import InvalidInput, MissingExtra
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.schema import TokenUsage
 from remanence.text.framing import estimate_tokens
@@ -47,6 +48,8 @@ def resolve_llm(model: object, *, timeout: float | None = 60.0) -> WithTimeout:
     >>> resolve_llm(lambda prompt: prompt.upper()).ask("hello").text
     'HELLO'
     """
+    if isinstance(model, str) and ":" in model:
+        model = _named_model(model)
     if isinstance(model, type):
         raise InvalidInput(f"The model is the class {model.__name__}, not an instance of it. {ACCEPTED}.")
     if is_langchain(model):
@@ -58,6 +61,21 @@ def resolve_llm(model: object, *, timeout: float | None = 60.0) -> WithTimeout:
     if not callable(model):
         raise InvalidInput(f"This is not a language model: {model!r} ({type(model).__name__}). {ACCEPTED}.")
     return WithTimeout(model, lambda model, prompt, schema: _reply(model(prompt)), timeout)
+
+
+def _named_model(name: str) -> object:
+    """The chat model that LangChain makes of a name with its provider, such as "openai:gpt-5-mini"."""
+    try:
+        init_chat_model = import_module("langchain.chat_models").init_chat_model
+    except ImportError as error:
+        raise MissingExtra(
+            f'the model {name!r} is made by LangChain. Run: pip install "remanence[agent]", and the package of its '
+            "provider."
+        ) from error
+    try:
+        return cast("object", init_chat_model(name))
+    except (ImportError, ValueError) as error:  # its provider is not installed, or not known
+        raise InvalidInput(f"LangChain makes no chat model of {name!r}: {error}") from error
 
 
 def is_langchain(model: object) -> bool:

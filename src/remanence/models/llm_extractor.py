@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from string import Template
@@ -86,6 +87,9 @@ class LLMExtractor:
         every_turns: Or after so many new turns, if it goes on.
         budget_tokens: How many tokens a day (UTC), in and out, the background jobs of one space may spend. When they
             are spent, jobs wait for the next day. None sets no limit.
+        instructions: What to write down and what to leave out, and how: "call patients by their number". The prompt
+            shows it under a heading of its own.
+        topics: Write down only what concerns these: "food", "travel".
 
     Raises:
         InvalidInput: `model` is not a language model, or a setting is out of range.
@@ -114,6 +118,8 @@ class LLMExtractor:
         quiet: float = QUIET_SECONDS,
         every_turns: int = EVERY_TURNS,
         budget_tokens: int | None = None,
+        instructions: str | None = None,
+        topics: Sequence[str] = (),
     ) -> None:
         if callable(model) and has_return_type(model, Extraction):
             raise InvalidInput(
@@ -127,6 +133,11 @@ class LLMExtractor:
         for name, count in (("every_turns", every_turns), ("budget_tokens", budget_tokens)):
             if (count is not None or name == "every_turns") and (type(count) is not int or count < 1):
                 raise InvalidInput(f"{name}={count!r} is not a whole number above zero.")
+        if isinstance(topics, str) or not all(isinstance(text, str) for text in (*topics, instructions or "")):
+            raise InvalidInput(f"instructions={instructions!r} is not a text, or topics={topics!r} no list of texts.")
+        self._instructions = _instructions(instructions, topics)
+        if self._instructions:  # with others, the same chat is read again
+            self.prompt = f"{PROMPT_VERSION}-{sha256(self._instructions.encode()).hexdigest()[:8]}"
         self.quiet, self.every_turns, self.budget_tokens = float(quiet), every_turns, budget_tokens
         self.client = resolve_llm(model, timeout=timeout)
         self._rules: Extractor = rules or RuleExtractor()
@@ -191,6 +202,7 @@ class LLMExtractor:
             usage=sum((result.usage for result in read), TokenUsage()),
             unread=tuple(sorted(unread)),
             refused=any(result.refused for result in read),
+            confirmed=tuple(dict.fromkeys(pair for result in read for pair in result.confirmed)),
         )
 
     def summarize(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
@@ -241,6 +253,7 @@ class LLMExtractor:
             known=json_lines(chunk.known_rows()),
             before=json_lines(chunk.preceding_rows(now)),
             conversation=json_lines(chunk.turn_rows(now)),
+            instructions=self._instructions,
         )
         answer = self._ask(prompt, "facts")
         count, problem = len(answer.rows), answer.problem
@@ -252,7 +265,10 @@ class LLMExtractor:
         if answer.is_whole and (refused := count - len(facts)):
             problem = f"gave {pluralize(refused, 'fact')} that the conversation does not contain"
         facts.sort(key=lambda fact: fact.source_turns)
-        return _ChunkResult(tuple(facts), problem, answer.usage, answer.is_whole, answer.refused)
+        turns = {piece.turn for piece in chunk.pieces}
+        given = ((parse_index(row.get("known"), len(chunk.known)), row.get("turn")) for row in answer.confirmed)
+        confirmed = tuple((known, turn) for known, turn in given if known is not None and turn in turns)
+        return _ChunkResult(tuple(facts), problem, answer.usage, answer.is_whole, answer.refused, confirmed)
 
     def _ask(self, prompt: str, key: str) -> _Answer:
         """The rows of the answer. If it cannot be parsed, the model is asked once more, in text; if it was cut, for the
@@ -265,7 +281,7 @@ class LLMExtractor:
             answer = None if reply.problem else parse_rows(reply, key)
             if answer is not None:
                 self._structured = self._structured and not (is_last and schema is None)
-                return _Answer((*rows, *answer), usage)
+                return _Answer((*rows, *answer), usage, confirmed=parse_rows(reply, "confirmed") or ())
             more = [row for row in rows_before_cut(reply, key) if row not in rows]
             if more:
                 rows += more
@@ -290,6 +306,7 @@ class _Answer:
     problem: str = ""
     is_whole: bool = True
     refused: bool = False
+    confirmed: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +318,15 @@ class _ChunkResult:
     usage: TokenUsage
     answered: bool = True
     refused: bool = False
+    confirmed: tuple[tuple[int, int], ...] = ()
+
+
+def _instructions(instructions: str | None, topics: Sequence[str]) -> str:
+    """What the operator of the memory asks for, as a part of the prompt; "" if nothing."""
+    only = f"Only what concerns these topics: {', '.join(topics)}." if topics else ""
+    wanted = [text.strip() for text in (only, instructions or "") if text.strip()]
+    heading = "Instructions of whoever runs this memory. They come before the rules on what to write down:"
+    return "\n".join(["", heading, *wanted, ""]) if wanted else ""
 
 
 def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:
@@ -337,13 +363,18 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
 
 @cache
 def _response_schema(key: str) -> type[BaseModel]:
-    """The schema of an answer, as both frameworks take it: an object with one list, `key`.
+    """The schema of an answer, as both frameworks take it: an object with one list, `key`; beside facts the known ones
+    that were said again.
 
     The framework shows it to the model and does not enforce it: it would discard a whole answer for one wrong field.
     """
     from pydantic import WithJsonSchema, create_model
 
-    rows = WithJsonSchema({"type": "array", "items": _ROW_SCHEMAS[key]})
-    field: dict[str, Any] = {key: (Annotated[Any, rows], ...)}
-    schema: type[BaseModel] = create_model(key.capitalize(), __doc__=f"All {key}.", **field)
+    def rows(key: str) -> Any:
+        return Annotated[Any, WithJsonSchema({"type": "array", "items": _ROW_SCHEMAS[key]})]
+
+    fields: dict[str, Any] = {key: (rows(key), ...)}
+    if key == "facts":
+        fields["confirmed"] = rows("confirmed"), ()
+    schema: type[BaseModel] = create_model(key.capitalize(), __doc__=f"All {key}.", **fields)
     return schema

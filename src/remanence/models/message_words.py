@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from remanence.schema import EPOCH
 from remanence.text.lexicon.word_lists import compile_pattern
 from remanence.text.temporal import find_stated_times
-from remanence.text.text import split_sentences, tokens
+from remanence.text.text import MAX_PASSAGE, split_sentences, tokens
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -82,7 +82,7 @@ def telling_part(turn: str) -> str:
     >>> telling_part("It's Monday 3 November. When's my dentist appointment again?")
     ''
     """
-    if len(turn) > 1_200:  # a longer one has passages, and tells something
+    if len(turn) > MAX_PASSAGE:  # it has several passages, and tells something
         return turn
     sentences = list(split_sentences(turn))
     telling = [sentence for sentence in sentences if _tells(sentence)]

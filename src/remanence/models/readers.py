@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from remanence.errors import InvalidInput
 from remanence.models.text_model import SHA256, TextModel, check_tokenizers, open_session
 from remanence.ports import ListReading, Reader, ReaderLine
+from remanence.text.excerpts import likely_block
 from remanence.text.text import last_words
 
 MAX_LINES = 16
@@ -153,9 +154,10 @@ def _longest_line(lines: Sequence[Sequence[int]], room: int) -> int:
 
 def excerpt(question: str, text: str, max_words: int) -> str:
     """At most this many words of a text: the first of the passages that share most words with the question."""
-    words = text.split()
+    start, block = likely_block(text, question)
+    words = block.split()
     if len(words) <= max_words:
-        return text
+        return block
     wanted = _stems(question)
     shared = [_stems(word) & wanted for word in words]
     best, best_start = -1.0, 0
@@ -165,7 +167,7 @@ def excerpt(question: str, text: str, max_words: int) -> str:
         if score > best:
             best, best_start = score, start
     kept = " ".join(words[best_start : best_start + max_words])
-    return kept if best_start == 0 else f"... {kept}"
+    return kept if best_start == start == 0 else f"... {kept}"
 
 
 @lru_cache(maxsize=50_000)

@@ -197,7 +197,7 @@ def read_checked(file: Path, digests: Mapping[str, str]) -> bytes:
     if found != expected:
         raise InvalidEmbedding(
             f"{file} is not the file of this release: its SHA-256 is {found}, not {expected}. "
-            "Run: pip install --force-reinstall --no-deps remanence"
+            "Run: pip install --force-reinstall --no-deps remanence-memory"
         )
     return content
 

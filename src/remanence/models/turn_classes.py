@@ -25,6 +25,7 @@ CLASSES = ("state", "event", "plan", "preference")
 OUTPUTS = (*CLASSES, "moderate", "identity")
 FILE = Path(__file__).with_name("turn_classes.npz")
 _KINDS: dict[str, MemoryKind] = {"state": "semantic", "event": "episode", "plan": "episode", "preference": "viewpoint"}
+_NOTHING = "nothing that lasts"
 _LABELS = {"state": "what is so", "event": "what happened", "plan": "what is planned", "preference": "a preference"}
 _MINOR, _MODERATE, _IDENTITY = 0.3, 0.6, 0.9
 """The importance, from 0 to 1, of what is minor, moderate, and of what defines who somebody is. Chosen by hand."""
@@ -43,6 +44,11 @@ class TurnClass(NamedTuple):
     label: str = ""
     """The same in words: "what happened"."""
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether it tells something that lasts."""
+        return self.label != _NOTHING
+
 
 def classify_turn(
     text: str, vector: Vector | None = None, before: str = "", *, makes_claims: bool = False
@@ -58,7 +64,7 @@ def classify_turn(
     ('semantic', 'episode')
     """
     if not makes_claims and tells_probability(text, before) < 0.5:
-        return TurnClass("episode", 0.1, "nothing that lasts")
+        return TurnClass("episode", 0.1, _NOTHING)
     weights, biases, usual = _class_weights()
     odds = weights @ (sentence_embedder().embed([text])[0] if vector is None else vector) + biases
     name = CLASSES[int(np.argmax(odds[: len(CLASSES)] - _SHARE_OF_USUAL * usual))]

@@ -17,6 +17,7 @@ from remanence.index.engine.policy import TrustRules
 from remanence.index.numbers import Position, Row
 from remanence.index.versions.fields import check_filter
 from remanence.recall.options import FilterOptions
+from remanence.schema import RULES
 from remanence.text.rule_extractor import speaker_name
 from remanence.text.temporal import parse_moment
 
@@ -39,6 +40,8 @@ class RowFilter:
     meta: Mapping[str, Any] | None = None
     informative_only: bool | None = None
     """True excludes chat turns that only ask, greet, thank or agree."""
+    facts_only: bool | None = None
+    """True excludes all but the facts that a language model wrote."""
     exclude_texts: tuple[str, ...] | None = None
     """Rows with these texts are excluded, and the facts found in them."""
     since: datetime | None = None
@@ -75,6 +78,10 @@ def filter_mask(filters: RowFilter, index: Index, rows: NDArray[np.bool_], posit
         mask = mask & catalog.attributes.mask_with_kinds_and_tags(filters.kinds, filters.tags)
     if filters.informative_only:
         mask = mask & fields_.informative_mask
+    if filters.facts_only:
+        records = (records[-1] for records in index.journal.extractions.values())
+        written = {index.require_number(fact) for record in records if record.by != RULES for fact in record.facts}
+        mask = mask & np.isin(catalog.memory_numbers.values[: len(mask)], list(written))
     if filters.exclude_texts:
         mask = mask & ~_with_facts(index, catalog.mask_with_texts(filters.exclude_texts))
     if filters.since is not None:
@@ -120,6 +127,7 @@ def row_filter(options: FilterOptions, now: datetime, trust: TrustRules) -> RowF
         conversation=inputs.check_names(options.conversation, "conversation"),
         meta=None if options.meta is None or options.meta == {} else check_filter(options.meta),
         informative_only=inputs.check_flag(options.informative_only, "informative_only") or None,
+        facts_only=inputs.check_flag(options.facts_only, "facts_only") or None,
         exclude_texts=inputs.check_names(options.exclude_texts, "exclude_texts"),
         since=None if options.since is None else parse_moment(options.since, now, argument="since"),
         min_trust=None if options.min_trust is None else trust.level(options.min_trust, "min_trust"),

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from remanence.errors import EmbedderError, InvalidInput
 from remanence.hooks import step
 from remanence.index.index import Index
+from remanence.index.passages import ASKING_SHARE
 from remanence.ports import Signal, Stage
 from remanence.recall.context import FusedRanking, RecallContext
 from remanence.recall.filters import filter_mask
@@ -275,10 +276,21 @@ def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
     return scale if ranking.exponent == 1.0 else scale**ranking.exponent
 
 
-def adjust_scores(index: Index, fused: FusedRanking, now: datetime) -> FusedRanking:
+def adjust_scores(
+    index: Index, fused: FusedRanking, now: datetime, telling: NDArray[np.bool_] | None = None
+) -> FusedRanking:
     """Recency and importance add a few hundredths: enough to order near ties. Turns dated after `now` and less trusted
-    memories are ranked lower."""
-    return fused.with_scores(fused.scores * adjustments(index, fused.rows, now))
+    memories are ranked lower. With a mask of the rows that do more than ask, the others come after what tells and has
+    at least a share of the best score of these: the same question, stored two hundred times, hides no answer."""
+    scores = fused.scores * adjustments(index, fused.rows, now)
+    if telling is not None:
+        tells = telling[fused.rows]
+        most = ASKING_SHARE * scores[tells].max(initial=0.0)
+        # Scaled, not cut off, so that the nearest question stays the first of them.
+        asked = scores[~tells].max(initial=0.0)
+        if tells.any() and asked > most:
+            scores[~tells] *= most / asked
+    return fused.with_scores(scores)
 
 
 def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
     """A hit for each row of the ranking."""
     index, snapshot = context.index, context.snapshot
     rows = ranked.rows.tolist()
-    states = row_states(index, ranked.rows, snapshot)
+    states = row_states(index, ranked.rows, snapshot, context.query.vector)
     connected = [row for row, is_connected in zip(rows, states.connected, strict=True) if is_connected]
     disagreements = {row: disagreeing_rows(index, row, snapshot) for row in connected}
     # The memories of the hits and of the other rows that they name, in one query.
@@ -143,7 +143,8 @@ def _whole_word(stem: str, texts: Sequence[str]) -> str:
 
 def _words_beginning(text: str, beginning: str) -> Iterator[str]:
     """The words of a text that begin like a stem, whatever their capitals and accents."""
-    for candidate in _WORD.findall(text):
+    for match in _WORD.finditer(text):
+        candidate = match[0]
         start = candidate[:_STEM_BEGINNING]
         if (start if start.isascii() else strip_accents(start)).lower() == beginning:
             yield candidate
@@ -162,7 +163,7 @@ def turns_before(index: Index, rows: Sequence[Row], position: Position) -> list[
     """
     memories = index.memories(rows)
     # Most turns are long enough to be understood alone.
-    asked = [number for number, memory in enumerate(memories) if len(memory.text.split()) <= ANSWER_WORDS]
+    asked = [number for number, memory in enumerate(memories) if _has_few_words(memory.text)]
     previous = index.graph.previous_turns([rows[number] for number in asked])
     visible = index.catalog.visible_mask(position)
     visible_rows = [row for row in previous if row >= 0 and visible[row]]
@@ -174,6 +175,10 @@ def turns_before(index: Index, rows: Sequence[Row], position: Position) -> list[
         if needs_turn_before(memories[number].text, turn):
             found[number] = last_words(turn, _MAX_WORDS)
     return found
+
+
+def _has_few_words(text: str) -> bool:
+    return len(text.split(None, ANSWER_WORDS)) <= ANSWER_WORDS  # the words of a long text are not all counted
 
 
 def _own_context(memory: Memory) -> str:

@@ -30,9 +30,6 @@ def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str],
     Args:
         results: The result of `recall`, or `space.get_many(ids)` if only the ids are known.
         context: The rest of the prompt: the question, the conversation, instructions, results of tools.
-
-    Returns:
-        The ids, in the order of `results`.
     """
     texts = [context] if isinstance(context, str) else context
     context_words = {word for text in texts for word in tokens(strip_frames(text))}

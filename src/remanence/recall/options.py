@@ -40,6 +40,7 @@ class FilterOptions:
             dots leads into nested fields.
         informative_only: Omit chat turns that only ask, greet, thank or agree. A recall ranks other turns by what they
             state, not by what they ask.
+        facts_only: Only facts that a language model wrote, no turns and no other texts.
         exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned, and the
             facts found in them are not either.
         since: Only memories told at this moment or later: "7 days ago". `during` is about when they were true.
@@ -56,6 +57,7 @@ class FilterOptions:
     conversation: str | Sequence[str] | None = None
     meta: Mapping[str, Any] | None = None
     informative_only: bool = False
+    facts_only: bool = False
     exclude_texts: Sequence[str] | None = None
     since: Moment | None = None
     min_trust: str | float | None = None

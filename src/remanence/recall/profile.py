@@ -2,7 +2,8 @@
 
 1. what may be stated (`told_memories`): facts and what people said, not what is superseded, expired or over, and no
    turns that tell nothing
-2. a reader reads each beside the earlier ones that it is near to (`validity.ended`) and says which have ended
+2. a reader reads each beside the earlier ones that it is near to (`validity.ended`) and says which have ended; not of
+   facts of a language model, which says that itself
 3. each memory belongs to the topic whose questions it is nearest to
 4. what is left, the most important first, as far as the budget goes: by topic, of each topic the newest first. Of two
    that may replace each other, both: who reads sees their days
@@ -16,7 +17,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -35,7 +36,7 @@ from remanence.models.embedders import sentence_embedder
 from remanence.models.readers import day_text, excerpt
 from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor
 from remanence.recall.told import Told, rounded
-from remanence.recall.told_memories import ToldMemories
+from remanence.recall.told_memories import ToldMemories, undisputed_facts
 from remanence.recall.topics import TABLES, Topic, load_topics, resolve_topics
 from remanence.recall.validity.ended import PairReader, Reading, ended_probability
 from remanence.schema import SELF, Memory, Window
@@ -275,7 +276,7 @@ def build_profile_part(
             found = kept.told.latest(index, position(index), now, count=latest, most=steps)
             told = found.told
             readings = _readings(kept, engine.reader, told, None, steps)
-            lines = _by_topic(kept, tuple(map(load_topics, TABLES)), told, _standing(told, readings))
+            lines = _by_topic(kept, tuple(map(load_topics, TABLES)), told, _standing(index, now, told, readings))
     read = found.wanted * len(readings) // len(told) if told else 0
     is_empty = not told and found.judged == found.wanted
     return ProfilePart(
@@ -330,7 +331,7 @@ def _make_profile(
     changes = [moment for each in told for moment in _moments(each.memory) if moment > now]
     readings = _readings(kept, engine.reader, told, progress)
     kept.save(index, key.position)
-    standing = _standing(told, readings)
+    standing = _standing(index, now, told, readings)
     lines = _within_budget(_by_topic(kept, key.tables, told, standing), key.max_tokens)
     statements = [] if key.quoted else _summarize(engine.extractor, lines, key.max_tokens)
     by = engine.extractor.name
@@ -343,14 +344,19 @@ def _moments(memory: Memory) -> Iterator[datetime]:
     yield from (moment for moment in (memory.expires_at, memory.valid.start, memory.valid.end) if moment is not None)
 
 
-def _standing(told: Sequence[Told], readings: Sequence[Reading | None]) -> dict[Told, float]:
-    """What holds of the last memories, which have readings, with the probability that it does."""
+def _standing(
+    index: Index, now: datetime, told: Sequence[Told], readings: Sequence[Reading | None]
+) -> dict[Told, float]:
+    """What holds of the last memories, which have readings, with the probability that it does. What a language model
+    wrote holds until that ends it."""
     if not told:
         return {}
+    with index.lock:
+        facts = undisputed_facts(index, now)
     newest = told[-1].at
     holding: dict[Told, float] = {}
     for each, reading in zip(told[len(told) - len(readings) :], readings, strict=True):
-        ended = ended_probability(each, reading or Reading(), newest)
+        ended = 0.0 if each.memory.id in facts else ended_probability(each, reading or Reading(), newest)
         if reading is None or ended < _MAX_ENDED:
             holding[each] = 1 - ended
     return holding
@@ -410,9 +416,29 @@ def _statement(topic: Topic, told: Told) -> tuple[ProfileStatement, int]:
     speaker = memory.turn.speaker if memory.turn is not None and memory.turn.speaker != SELF else None
     said = plain_line(excerpt(topic.questions[0], told_text(memory) or memory.text, 60))
     text = f"{plain_line(speaker)}: {said}" if speaker else said
-    dated, context = f"{text} ({day_text(since)})", plain_line(told.context)
+    dated, context = f"{text} ({_date_text(memory)})", plain_line(told.context)
     statement = ProfileStatement(dated, (memory.id,), topic.name, since, context)
     return statement, estimate_tokens(f"{statement}\n")
+
+
+def _date_text(memory: Memory) -> str:
+    """When a memory was told; of a fact with a time, since when it is so or when it happens, as exactly as is known."""
+    start, end = memory.valid.start, memory.valid.end
+    if memory.turn is not None or start is None:
+        return day_text(memory.told_at)
+    last = None if end is None else end - timedelta(microseconds=1)
+    day = day_text(start)
+    month, year = day.split(" ", 1)[1], str(start.year)
+    is_month = start.day == 1 and (last is None or (last.year, last.month) == (start.year, start.month))
+    if last is None:
+        return f"since {month if is_month else day}"
+    if last.date() == start.date():
+        return f"on {day}"
+    if is_month and (last + timedelta(days=1)).day == 1:
+        return month
+    if (start.month, start.day, last.month, last.day, last.year) == (1, 1, 12, 31, start.year):
+        return year
+    return f"{day} to {day_text(last)}"
 
 
 def _within_budget(lines: Sequence[_Line], max_tokens: int) -> list[ProfileStatement]:

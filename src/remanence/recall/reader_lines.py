@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from remanence.index.passages import told_text
 from remanence.ports import ListReading, ReaderLine
 from remanence.schema import SELF, Memory
-from remanence.text.temporal import find_stated_times
+from remanence.text.framing import states_its_time
 
 _MAX_AGE = timedelta(days=30)
 """How old the oldest hit is shown to the reader at most, for a question that names no time. It was trained on worlds in
@@ -47,7 +47,7 @@ def valid_or_told(memory: Memory) -> datetime:
     order of facts does not depend on when they were learned."""
     start = memory.valid.start
     is_state = memory.turn is None and start is not None
-    return start if is_state and start and not find_stated_times(memory.text, memory.told_at) else memory.told_at
+    return start if is_state and start and not states_its_time(memory) else memory.told_at
 
 
 def check_reading(reading: ListReading, count: int) -> None:

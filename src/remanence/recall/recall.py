@@ -114,7 +114,7 @@ def recall_from_index(
         context = build_context(index, request, parsed, speakers, embedding, include_superseded=include_superseded)
         rankings = rank_by_signals(context, embedding.error)
         weights = request.weights or index.signal_weights
-        fused = adjust_scores(index, fuse(rankings, weights), request.now)
+        fused = adjust_scores(index, fuse(rankings, weights), request.now, context.query.telling)
         ranked, history = rank_by_claims(context, fused, count)
         ranked = ranked.first(count)
         found = build_hits(context, ranked)

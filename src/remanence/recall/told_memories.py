@@ -129,6 +129,14 @@ def _extracted(index: Index) -> set[str]:
     return by_rules | with_facts
 
 
+def undisputed_facts(index: Index, now: datetime) -> set[str]:
+    """The facts that a language model wrote and nothing contradicts. Needs the lock of the index."""
+    snapshot = index.snapshot(index.catalog.position, now)
+    records = (records[-1] for records in index.journal.extractions.values())
+    facts = {fact for record in records if record.by != RULES for fact in record.facts}
+    return {fact for fact in facts if not index.links.contradicting(index.require_number(fact), snapshot)}
+
+
 def _may_be_stated(memory: Memory, now: datetime) -> bool:
     if memory.kind == PROCEDURE:
         return False

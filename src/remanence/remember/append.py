@@ -16,7 +16,7 @@ from remanence.graph.assertions import invalidation_events
 from remanence.index.engine.embedding import embed, embed_missing, store_vectors
 from remanence.index.engine.engine import Engine
 from remanence.index.index import Index, memory_from_entry
-from remanence.index.passages import passages_of
+from remanence.index.passages import is_pasted, passages_of
 from remanence.models.embedders import SentenceEmbedder
 from remanence.models.turn_classes import classify_turn
 from remanence.remember.prepare import PreparedVersion
@@ -100,9 +100,10 @@ def _append_chunk(
     with engine.open_index(space, catch_up=False) as index:
         # Before the write lock is taken: this may call an embedding model.
         is_later = embed_later and not engine.embedder.is_fast
-        texts = [] if is_later else index.texts_to_embed([p.version for p in prepared])
+        may_wait = not engine.embedder.is_fast
+        texts = [] if is_later else index.texts_to_embed([p.version for p in prepared], may_wait=may_wait)
         vectors, new_vectors = embed(engine, space, texts)
-        prepared = with_turn_kinds(prepared, vectors, engine.embedder.fingerprint)
+        prepared = with_kinds(prepared, vectors, engine.embedder.fingerprint)
         entries: list[Entry] = []
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
@@ -136,6 +137,7 @@ def _append_chunk(
                 store_vectors(engine, transaction, space, new_vectors)
         index.apply_written(entries, vectors)
         if index.vectors.sync.missing_vectors:
+            is_later = is_later or (may_wait and any(is_pasted(p.version) for p in prepared))
             _embed_missing(engine, space, len(index.vectors.sync.missing_vectors), is_later, bool(vectors))
         return _written_memories(index, resolved, entries, existing)
 
@@ -193,13 +195,14 @@ def _written_memories(
     return memories
 
 
-def with_turn_kinds(
+def with_kinds(
     prepared: Sequence[PreparedVersion], vectors: Mapping[bytes, Vector], fingerprint: str
 ) -> list[PreparedVersion]:
-    """The versions, the chat turns among them with their kind and importance.
+    """The versions with their kind and importance.
 
     The kind decides what `kinds=` finds and how fast a memory fades, the importance breaks near ties. Both are said by
-    a table of weights for the vectors of the default embedder; in a space with another one, turns are episodes.
+    a table of weights for the vectors of the default embedder; in a space with another one, turns are episodes. Texts
+    that were added get what their caller left out.
     """
     if fingerprint != SentenceEmbedder.fingerprint:
         return list(prepared)
@@ -210,8 +213,10 @@ def with_turn_kinds(
 def _classified(draft: PreparedVersion, vectors: Mapping[bytes, Vector], before: dict[str, str]) -> PreparedVersion:
     """A turn with its kind. `before` has the last turn of each conversation, and gets this one."""
     version = draft.version
-    if version.turn is None or draft.is_revision:
+    if draft.is_revision:
         return draft
+    if version.turn is None:
+        return _classified_note(draft, vectors)
     conversation = version.turn.conversation
     previous, before[conversation] = version.turn.before or before.get(conversation, ""), version.text
     first = next(passages_of(version), None)
@@ -225,6 +230,22 @@ def _classified(draft: PreparedVersion, vectors: Mapping[bytes, Vector], before:
     if found.kind != "episode" and not is_dated:
         # What is so, or what somebody likes, holds from when it was said on; what has a date in its text, at that date.
         version = replace(version, kind=found.kind, valid=Window(version.valid.start))
+    return draft._replace(version=version)
+
+
+def _classified_note(draft: PreparedVersion, vectors: Mapping[bytes, Vector]) -> PreparedVersion:
+    """A text that was added, with the importance and the kind of what it tells, unless the caller gave them. Whether it
+    is a state or an event is said by its date; one that a chat would not tell, as a list, is as important as before."""
+    version = draft.version
+    first = next(passages_of(version), None)
+    vector = None if first is None else vectors.get(text_hash(first.text))
+    if vector is None or version.passages or not draft.may_set:
+        return draft
+    found = classify_turn(version.text, vector, makes_claims=bool(version.triples))
+    if found.is_telling and "importance" in draft.may_set:
+        version = replace(version, importance=found.importance)
+    if found.kind == "viewpoint" and version.kind == "semantic" and "kind" in draft.may_set:
+        version = replace(version, kind=found.kind)
     return draft._replace(version=version)
 
 

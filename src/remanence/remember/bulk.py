@@ -28,7 +28,7 @@ from remanence.index.engine.inputs import check_window
 from remanence.models.extractors import speaker_name
 from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.remember.append import append, counting_stored_rows
-from remanence.remember.prepare import PreparedVersion, prepare, prepare_turns
+from remanence.remember.prepare import PreparedVersion, prepare, prepare_turns, read_by_rules
 from remanence.schema import Extraction, Memory, Mention, Triple, Window
 from remanence.text.rule_extractor import RuleExtractor
 from remanence.text.temporal import parse_moment
@@ -234,7 +234,7 @@ def store_turns(
             at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
             if turn.expires_at is not None:
                 parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
-            texts_to_read.append((turn.content, at or now, speaker_name(turn.speaker or turn.role)))
+            texts_to_read.append((read_by_rules(turn), at or now, speaker_name(turn.speaker or turn.role)))
         return texts_to_read
 
     return _store(engine, space, len(turns), texts, prepare_rows, progress, embed_later)

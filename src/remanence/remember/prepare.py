@@ -18,7 +18,16 @@ from remanence.models.readers import needs_turn_before
 from remanence.remember.add_options import AddOptions, TurnOptions
 from remanence.schema import Fact, Memory, Turn, Window, micros
 from remanence.text.temporal import parse_moment
-from remanence.text.text import normalize_text, split_passages, split_ranges
+from remanence.text.temporal.calendar_spans import ONE_DAY, midnight, to_utc
+from remanence.text.text import (
+    MAX_PASSAGE,
+    MAX_QUESTION_LENGTH,
+    normalize_text,
+    split_passages,
+    split_ranges,
+    split_turn,
+    without_middle,
+)
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor
@@ -39,6 +48,8 @@ class PreparedVersion(NamedTuple):
     """Whether this is a new version of the memory it names, with the same text."""
     has_extracted_names: bool = True
     """Whether registered names are looked for in its text: not if the caller gave its names."""
+    may_set: frozenset[str] = frozenset()
+    """Which of "kind" and "importance" nobody gave: they are found in what the text tells."""
     is_undated: bool = False
     """Whether it is a text that the caller gave, without a key, and neither text nor caller give a date."""
 
@@ -77,7 +88,7 @@ def prepare(engine: Engine, draft: AddOptions, now: datetime, extractor: Extract
             *_trust_for_digest(trust),
         ),
         key=draft.key,
-        kind=draft.kind or ("episode" if dated_by_text and valid.end is not None else "semantic"),
+        kind=draft.kind or ("episode" if dated_by_text and not _lasts(valid, now) else "semantic"),
         valid=valid,
         importance=0.5 if draft.importance is None else draft.importance,
         confidence=1.0 if draft.confidence is None else draft.confidence,
@@ -96,7 +107,20 @@ def prepare(engine: Engine, draft: AddOptions, now: datetime, extractor: Extract
     )
     repeat_key = _repeat_key(normalized, draft.key, stated.has_bound)
     undated = draft.key is None and not valid.has_bound
-    return PreparedVersion(version, now, repeat_key, has_extracted_names=draft.entities is None, is_undated=undated)
+    given = {"kind": draft.kind, "importance": draft.importance}
+    return PreparedVersion(
+        version,
+        now,
+        repeat_key,
+        has_extracted_names=draft.entities is None,
+        may_set=frozenset(name for name, value in given.items() if value is None),
+        is_undated=undated,
+    )
+
+
+def _lasts(valid: Window, now: datetime) -> bool:
+    """Whether a text with this time tells a state and no event: it holds from now on, also if it says until when."""
+    return valid.end is None or (valid.start == midnight(to_utc(now)) and valid.end - valid.start > ONE_DAY)
 
 
 def prepare_turns(
@@ -115,7 +139,7 @@ def prepare_turns(
         turn = original if redactor is None else redact_turn(original, redactor)
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
-        extraction = extractor.extract(turn.content, now=at or now, speaker=speaker)
+        extraction = extractor.extract(read_by_rules(turn), now=at or now, speaker=speaker)
         expires = None
         if turn.expires_at is not None:
             expires = parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
@@ -147,7 +171,7 @@ def prepare_turns(
             triples=extraction.triples,
             times=extraction.times,
             turn=Turn(turn.conversation, -1, speaker, at or now, _context(turn)),
-            passages=split_passages(turn.content),
+            passages=split_turn(turn.content),
             meta=turn.meta,
             trust=trust,
         )
@@ -155,6 +179,12 @@ def prepare_turns(
         repeat_key = _repeat_key(normalized, turn.key, at is not None)
         prepared.append(PreparedVersion(version, now, repeat_key, is_undated=undated))
     return prepared
+
+
+def read_by_rules(turn: TurnOptions) -> str:
+    """The part of a turn in which names, claims and times are looked for: all of it, or the beginning and the end of
+    what is pasted."""
+    return without_middle(turn.content, MAX_QUESTION_LENGTH)
 
 
 def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> PreparedVersion:
@@ -183,8 +213,10 @@ def prepare_revision(version: Remembered, fact: Fact, now: datetime) -> Prepared
 
 
 def _context(turn: TurnOptions) -> str | None:
-    """The turn before, where the caller gives it and this turn may not be understood without it."""
-    return turn.before if turn.before and needs_turn_before(turn.content, turn.before) else None
+    """The turn before, where the caller gives it and this turn may not be understood without it; of a long one the
+    beginning and the end."""
+    is_needed = turn.before and needs_turn_before(turn.content, turn.before)
+    return without_middle(turn.before, MAX_PASSAGE) if turn.before and is_needed else None
 
 
 def _with_fact(version: Remembered, fact: Fact) -> Remembered:

@@ -305,6 +305,7 @@ def _store_facts(
         return [
             *_effect_events(index, source_facts, prepared, ids, now),
             *_source_links(source_facts, ids, by),
+            *_confirmations(source_facts),
             *_extractions(index, source_facts, ids),
             *_forgotten_facts(index, source_facts, ids),
             *aliases,
@@ -350,6 +351,16 @@ def _source_links(source_facts: SourceFacts, ids: Sequence[str], by: str) -> lis
         for fact, memory in zip(source_facts.facts, ids, strict=True)
         for source in source_facts.sources_of(fact)
         if source.id != memory
+    ]
+
+
+def _confirmations(source_facts: SourceFacts) -> list[Linked]:
+    """A link to each known fact that was only said again, from the source that says it."""
+    sources, known, by = source_facts.sources, source_facts.known, source_facts.result.by
+    return [
+        Linked(new_id(), sources[turn].id, "supports", known[index].id, observed_by=by)
+        for index, turn in source_facts.result.confirmed
+        if 0 <= turn < len(sources) and 0 <= index < len(known)
     ]
 
 

@@ -80,7 +80,7 @@ def data_frame(
     try:
         import pandas
     except ImportError as error:
-        raise MissingExtra('to_df() needs the package pandas. Run: pip install "remanence[notebook]"') from error
+        raise MissingExtra('to_df() needs the package pandas. Run: pip install "remanence-memory[notebook]"') from error
     rows = list(records)
     return pandas.DataFrame(
         {

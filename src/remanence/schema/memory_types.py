@@ -279,6 +279,7 @@ class ExtractionResult:
         answered: False if another call may succeed: a background job then tries again.
         usage: The calls of the language model, and their tokens.
         unread: The indexes of the turns that were not read. Their facts are looked for with the next turns of the chat.
+        confirmed: The known facts that were only said again: of each its index, and that of the turn.
         refused: Whether the service of the model refused the key (401 or 403), so that trying again is of no use.
     """
 
@@ -291,6 +292,7 @@ class ExtractionResult:
     usage: TokenUsage = field(default=TokenUsage(), compare=False)
     unread: tuple[int, ...] = field(default=(), compare=False)
     refused: bool = field(default=False, compare=False)
+    confirmed: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

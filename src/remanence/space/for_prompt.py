@@ -27,9 +27,9 @@ from remanence.schema import ASSISTANT, MAX_LIMIT, SELF, Hit, Memory, Moment
 from remanence.space.prompt_need import answers_question, share_of_budget
 from remanence.space.prompt_overview import recall_overview
 from remanence.text.framing import TokenCounter, build_block, found_but_too_long, without_signals
-from remanence.text.repetition import FILLER, content_words, drop_derived, drop_repeated
+from remanence.text.repetition import FILLER, comparable_text, content_words, drop_derived, drop_repeated
 from remanence.text.temporal import parse_moment
-from remanence.text.text import normalize_text
+from remanence.text.text import MAX_PASSAGE, MAX_QUESTION_LENGTH, without_middle
 
 if TYPE_CHECKING:
     from remanence.recall.answer import Recall
@@ -42,10 +42,8 @@ Keep: TypeAlias = Literal["all", "user", "facts"] | Callable[[str, str], bool] |
 for which a function of role and text returns True; None for no turn."""
 KEEPS = ("all", "user", "facts")
 
-MAX_TOKENS = 1_000
+MAX_TOKENS = 1_300
 """The tokens of a block if the caller gives no budget: the knee of the curve of `benchmarks/answers.py`."""
-MAX_MESSAGE_LENGTH = 10_000
-"""Characters of a message that are searched for. A longer text is taken to be a document."""
 WINDOW_PART = 4
 """Recalled memories take at most one part of the window in this many: a quarter."""
 _MIN_LINE_TOKENS = 12
@@ -134,6 +132,7 @@ def for_prompt(
     min_score: float | None = None,
     kinds: str | Sequence[str] | None = None,
     tags: str | Sequence[str] | None = None,
+    facts_only: bool = False,
     keep: Keep = "all",
     now: Moment | None = None,
     record: bool = False,
@@ -152,8 +151,9 @@ def for_prompt(
             logged.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
         min_score: Quote only what has at least this score by the signals.
-        kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        kinds: Only memories of these kinds.
         tags: Only memories with all of these tags.
+        facts_only: Only facts that a language model wrote, no turns.
         keep: Which turns to quote, if all of them are stored: "all", "user", "facts" (those in which `analyze_message`
             finds something worth storing), or a function of role and text.
         now: The moment of the message, as for `recall`.
@@ -175,17 +175,19 @@ def for_prompt(
     """
     if max_tokens == 0:
         return PromptMemories(skip_reason="max_tokens is 0")
-    asked, at = message.strip()[:MAX_MESSAGE_LENGTH], self._now()
+    asked, at = _written_part(message.strip()), self._now()
     at = at if now is None else parse_moment(now, at, argument="now")
-    before = [turn for turn in turns if turn.get("content", "").strip()]
-    overview, position = recall_overview(self, asked, [turn["content"] for turn in before], at, max_tokens)
+    said = [turn for turn in turns if turn.get("content", "").strip()]
+    in_prompt = [message, *(turn["content"] for turn in said)]
+    before = [{**turn, "content": without_middle(turn["content"], MAX_PASSAGE)} for turn in said[-CONTEXT_TURNS:]]
+    overview, position = recall_overview(self, asked, in_prompt, at, max_tokens)
     wanted = [hit for hit in overview if _passes(hit.memory, kinds, tags) and _may_quote(hit.memory, keep)]
+    wanted = [hit for hit in wanted if not facts_only or hit.found_in]
     block = build_block(wanted, question=asked, max_tokens=max_tokens, count_tokens=count_tokens, today=at)
     if block.text:
         return PromptMemories(block.text, block.hits, position, question=asked, now=at)
     if not asked or (only_greets(asked) and not answers_question(before)):
         return PromptMemories(skip_reason="it is blank or only a greeting")
-    in_prompt = [asked, *(turn["content"] for turn in before)]
     found = fill_block(
         self,
         asked,
@@ -195,16 +197,23 @@ def for_prompt(
         now=at,
         keep=keep,
         min_score=min_score,
-        context=before[-CONTEXT_TURNS:],
+        context=before,
         exclude_texts=in_prompt,
         kinds=kinds,
         tags=tags,
+        facts_only=facts_only,
     )
     if record and not found.memories.skip_reason:
         given = found.recall.receipt
         receipt = None if given is None else replace(given, prompt=True, min_score=min_score)
         _record(self, replace(found.quoted, receipt=receipt))
     return found.memories
+
+
+def _written_part(message: str) -> str:
+    """The part of a message that is searched for: all of it, or, if it is longer than a question may be, the beginning
+    and the end, where people write about what they paste."""
+    return message if len(message) <= MAX_QUESTION_LENGTH else without_middle(message, MAX_PASSAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,12 +309,12 @@ def _unwanted(
     recall: Recall, question: str, keep: Keep, least: float, in_prompt: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """The places of the hits that are not quoted, each with the reason."""
-    copies = {normalize_text(text) for text in (question, *in_prompt)}
+    copies = {comparable_text(text) for text in (question, *in_prompt)}
     asked = frozenset(content_words(question))
-    told = [frozenset(content_words(hit.memory.text)) for hit in recall if not _is_by_assistant(hit.memory)]
+    told = [frozenset(content_words(hit.memory.text)) for hit in recall if _is_told_in_short(hit.memory)]
     for place, hit in enumerate(recall):
         memory = hit.memory
-        if normalize_text(memory.text) in copies or _asks_the_same(memory, asked):
+        if comparable_text(memory.text) in copies or _asks_the_same(memory, asked):
             yield place, "the prompt has it"
         elif hit.score < least:
             yield place, "its score is below `min_score`"
@@ -395,6 +404,8 @@ def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
 
 def _adds_nothing(memory: Memory, asked: frozenset[str], told: Sequence[frozenset[str]]) -> bool:
     """Whether a turn has no word beside those of the question and of one text that somebody else told."""
+    if len(memory.text) > MAX_PASSAGE:
+        return False
     new = frozenset(content_words(memory.text)) - asked - FILLER
     return any(new <= words for words in told)
 
@@ -438,7 +449,8 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
 def _asks_the_same(memory: Memory, asked: frozenset[str]) -> bool:
     """Whether a turn asks or probably tells nothing, and has no word beside those of the message."""
     told = told_text(memory)
-    if memory.turn is None or ("?" not in told and tells_probability(told) >= 0.5):
+    is_short_turn = memory.turn is not None and len(told) <= MAX_PASSAGE
+    if not is_short_turn or ("?" not in told and tells_probability(told) >= 0.5):
         return False
     return {word for word in content_words(told) if not word.isdigit()} <= asked
 
@@ -454,6 +466,11 @@ def _passes(memory: Memory, kinds: str | Sequence[str] | None, tags: str | Seque
     return (kinds is None or memory.kind in ([kinds] if isinstance(kinds, str) else kinds)) and set(wanted) <= {
         *memory.tags
     }
+
+
+def _is_told_in_short(memory: Memory) -> bool:
+    """Whether somebody other than the assistant said it, in one passage."""
+    return len(memory.text) <= MAX_PASSAGE and not _is_by_assistant(memory)
 
 
 def _is_by_assistant(memory: Memory) -> bool:

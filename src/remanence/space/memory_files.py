@@ -172,9 +172,6 @@ class MemoryFiles:
             content: The text, or the bytes as base64.
             encoding: "utf-8" for text, "base64" for bytes.
 
-        Returns:
-            The file as it is stored.
-
         Raises:
             InvalidInput: The path is that of a folder or leads through a file, or the content cannot be stored.
         """
@@ -188,9 +185,6 @@ class MemoryFiles:
 
     def delete(self, path: str, *, why: str | None = None) -> list[StoredFile]:
         """Delete a file, or a folder with all that is below it. Its versions stay in the history.
-
-        Returns:
-            The files that were deleted.
 
         Raises:
             NotFound: There is none.
@@ -208,9 +202,6 @@ class MemoryFiles:
 
         Args:
             new_path: The path that it gets.
-
-        Returns:
-            The files under their new paths.
 
         Raises:
             NotFound: There is nothing at the old path.
@@ -256,9 +247,6 @@ class MemoryFiles:
 
         Args:
             command: The name of the command and its arguments.
-
-        Returns:
-            The text that the model reads.
 
         Raises:
             InvalidInput: There is no such command, an argument is missing or not valid.

@@ -74,8 +74,8 @@ def open(
         embedder: A name, a LangChain or LlamaIndex embedding object, a function of a list of texts, or an
             `Embedder`. Left out: a small transformer that comes with the package; "fast", a table of word vectors, is
             for bulk; a space that was written with one of the two opens with that one.
-        extractor: Writes facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out: no facts are
-            written, and texts are kept as they were said.
+        extractor: Writes facts: a chat model of LangChain or LlamaIndex, the name of one, or an `Extractor`. Left out:
+            no facts are written, and texts are kept as they were said.
         qdrant: The URL of a Qdrant server: short for `vectors=Qdrant(url)`.
         clock: A function that returns the present moment, for tests.
         reader: Reads the first hits together with the question: the name of a model, a folder with one, a

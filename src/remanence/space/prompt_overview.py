@@ -86,7 +86,7 @@ def _of_time(view: Any, message: str, window: Window, in_prompt: Sequence[str], 
         signals=["times"],
         reader="none",
         informative_only=True,
-        exclude_texts=[message, *in_prompt],
+        exclude_texts=in_prompt,
     )
     hits = [hit for hit in recall if (hit.memory.turn is None or hit.memory.turn.speaker != ASSISTANT)]
     dated = [(moment, hit) for hit in hits if (moment := _moment_in(hit.memory, window)) is not None]

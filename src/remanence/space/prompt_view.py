@@ -69,9 +69,6 @@ class PromptView(MemoryListing):
                 question on each line, or a list of these. By default, the one of the two tables that fits what the
                 space holds.
             progress: True shows a progress bar; a function is called with (done, total).
-
-        Returns:
-            The lines; `str()` gives the text.
         """
         inputs.check_positive_int(max_tokens, "max_tokens")
         with inputs.progress_bar(progress, "reading") as shown:

@@ -64,9 +64,6 @@ class MemoryRevision(MemoryRemoval):
         Args:
             since: Since when they are no longer true. None is now.
 
-        Returns:
-            The memories as they are then.
-
         Raises:
             NotFound: One of them is not in this space, or is hidden. None is changed then.
             InvalidInput: A memory became true later than that, or the moment cannot be read.
@@ -78,9 +75,6 @@ class MemoryRevision(MemoryRemoval):
     @step("update_memory")
     def revert(self, ids: str | Memory | Iterable[str | Memory]) -> list[Memory]:
         """Give memories the version before their last one again. Doing it twice changes nothing.
-
-        Returns:
-            The memories as they are then.
 
         Raises:
             NotFound: One of them is not in this space, or is hidden. None is changed then.

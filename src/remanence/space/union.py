@@ -136,9 +136,6 @@ class Union:
 
         Args:
             moment: A datetime, a date, or text such as "2026-05-01" or "last May".
-
-        Returns:
-            A union of views.
         """
         at = self._now_of(moment, "as_of")
         return Union({name: space.as_of(at) for name, space in self._spaces.items()})

@@ -9,8 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
-from remanence.hooks import step
+from remanence.hooks import missing_attribute, step
 from remanence.index.engine import inputs
+from remanence.index.engine.embedding import text_vectors
 from remanence.index.engine.engine import Engine
 from remanence.index.engine.identity import key_identity
 from remanence.index.engine.in_thread import in_thread, iterate_in_thread
@@ -63,6 +64,9 @@ class View(PromptView):
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
         super().__init__(engine, name, partial(self._position_of, name), lambda: moment or engine.now())
         self._moment = moment
+
+    if not TYPE_CHECKING:  # for a type checker every attribute would be there
+        __getattr__ = missing_attribute
 
     @property
     def name(self) -> str:
@@ -289,11 +293,9 @@ class View(PromptView):
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """The vectors of texts, or of questions, by the embedder of this space."""
-        embedder = self._engine.embedder
         if query:
-            return [embedder.embed_query(text).tolist() for text in texts]
-        embedded: list[list[float]] = embedder.embed(list(texts)).tolist()
-        return embedded
+            return [self._engine.embedder.embed_query(text).tolist() for text in texts]
+        return [vector.tolist() for vector in text_vectors(self._engine, self.name, texts)]
 
     def _with_engine(self, engine: Engine) -> View:
         """The same view of a space of this name in another engine."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from remanence.text.lexicon.word_lists import related_words
-from remanence.text.text import split_sentences, tokens
+from remanence.text.text import split_sentences, split_words, tokens
 
 MAX_CHARACTERS = 320
 """Characters of a text that are quoted, about 80 tokens. A longer text is quoted in part."""
 _BLOCK = 8_000
 """Characters of a very long text that are looked at sentence by sentence: the block with most words of the question."""
+
+_CACHED_TEXTS = 8
+"""Very long texts whose words are kept, the last ones: each later question may find a pasted log again."""
 
 
 def excerpt(text: str, question: str, limit: int = MAX_CHARACTERS) -> str:
@@ -25,10 +28,10 @@ def excerpt(text: str, question: str, limit: int = MAX_CHARACTERS) -> str:
     """
     if len(text) <= limit:
         return text
-    if len(text) > 2 * _BLOCK:
-        start = _likely_block(text, question) * _BLOCK
-        part = excerpt(text[start : start + _BLOCK].strip(), question, limit)
-        before, after = start > 0 and not part.startswith("[…]"), start + _BLOCK < len(text)
+    start, block = likely_block(text, question)
+    if block != text:
+        part = excerpt(block.strip(), question, limit)
+        before, after = start > 0 and not part.startswith("[…]"), start + len(block) < len(text)
         return f"{'[…] ' * before}{part}{' […]' * (after and not part.endswith('[…]'))}"
     pieces = [part for sentence in split_sentences(text) for part in _parts(sentence, limit)]
     chosen = _chosen(pieces, _weights(pieces, question), limit)
@@ -40,13 +43,22 @@ def excerpt(text: str, question: str, limit: int = MAX_CHARACTERS) -> str:
     return " ".join([*shown, "[…]"] if len(pieces) - 1 not in chosen else shown)
 
 
-def _likely_block(text: str, question: str) -> int:
-    """The number of the block of a very long text that has most words of a question."""
-    words = [re.escape(word[:6]) for word in tokens(question)]
-    found = re.finditer(rf"\b(?:{'|'.join(words)})", text, re.IGNORECASE) if words else ()
-    in_block = {(match.start() // _BLOCK, match[0].lower()) for match in found}
-    counts = Counter(block for block, _ in in_block)
-    return max(counts, key=lambda block: (counts[block], -block), default=0)
+def likely_block(text: str, question: str) -> tuple[int, str]:
+    """Where the part of a very long text begins that has most words of a question, and that part; of any other text
+    all of it."""
+    if len(text) <= 2 * _BLOCK:
+        return 0, text
+    asked = {f" {word[:6]}" for word in tokens(question)}
+    counts = [sum(word in words for word in asked) for words in _words_of_blocks(text)]
+    start = _BLOCK * counts.index(max(counts))
+    return start, text[start : start + _BLOCK]
+
+
+@lru_cache(_CACHED_TEXTS)
+def _words_of_blocks(text: str) -> list[str]:
+    """The words of each block of a text, a space before each."""
+    starts = range(0, len(text), _BLOCK)
+    return [f" {' '.join(split_words(text[start : start + _BLOCK]))}" for start in starts]
 
 
 def _parts(sentence: str, limit: int) -> list[str]:

@@ -20,7 +20,7 @@ from remanence.schema import DEFAULT_CONVERSATION, PROCEDURE, SELF, Hit, Memory,
 from remanence.text.excerpts import excerpt
 from remanence.text.hidden_characters import INVISIBLE, keep_if_visible, strip_hidden
 from remanence.text.repetition import drop_repeated
-from remanence.text.temporal import find_stated_times
+from remanence.text.temporal import MAX_DATED, find_stated_times
 from remanence.text.text import pluralize, truncate
 
 OPEN_TAG = "<recalled-memories>"
@@ -283,7 +283,7 @@ def _told_or_valid(memory: Memory) -> datetime:
     """Where a memory stands in the order of time: when it was told; or, if it was stored as valid from a moment before
     that which its text does not name, that moment."""
     start = memory.valid.start
-    if memory.turn is not None or start is None or start >= memory.told_at or _states_its_time(memory):
+    if memory.turn is not None or start is None or start >= memory.told_at or states_its_time(memory):
         return memory.told_at
     return start
 
@@ -294,11 +294,12 @@ def _given_window(memory: Memory) -> str:
     window = memory.valid
     if window.start == memory.told_at:
         window = Window(None, None if window == Window.from_moment(memory.told_at) else window.end)
-    return str(window) if window.has_bound and not _states_its_time(memory) else ""
+    return str(window) if window.has_bound and not states_its_time(memory) else ""
 
 
-def _states_its_time(memory: Memory) -> bool:
-    return bool(find_stated_times(memory.text, memory.told_at))
+def states_its_time(memory: Memory) -> bool:
+    """Whether the time of a memory may have been read from its text."""
+    return len(memory.text) <= MAX_DATED and bool(find_stated_times(memory.text, memory.told_at))
 
 
 def state_of(hit: Hit) -> str:
@@ -313,7 +314,7 @@ def state_of(hit: Hit) -> str:
         return "archived"
     if hit.memory.expires_at is not None:
         return "expired"
-    is_given = hit.memory.valid.end is None or not _states_its_time(hit.memory)
+    is_given = hit.memory.valid.end is None or not states_its_time(hit.memory)
     return "ended" if is_given else ""
 
 

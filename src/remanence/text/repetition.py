@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from remanence.schema import ASSISTANT, SELF, Hit, Memory
-from remanence.text.text import normalize_text, tokens
+from remanence.schema import ASSISTANT, RULES, SELF, Hit, Memory
+from remanence.text.text import MAX_PASSAGE, normalize_text, tokens
 
 FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
 """Words that make no other statement: "The user told me" is the same as "I"."""
@@ -23,7 +23,9 @@ _KEPT_WORDS = re.compile(
 
 def drop_repeated(hits: Iterable[Hit]) -> list[Hit]:
     """The hits without those that repeat an earlier one: a fact and the text it was found in, or the same statement of
-    the same person, at the same time if both have one."""
+    the same person, at the same time if both have one. A fact that is nearer to the question than its text takes the
+    place of that."""
+    hits = _with_facts_for_texts(list(hits))
     kept: list[Hit] = []
     ids: set[str] = set()
     sources: set[str] = set()
@@ -40,6 +42,25 @@ def drop_repeated(hits: Iterable[Hit]) -> list[Hit]:
     return kept
 
 
+def _with_facts_for_texts(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with the nearest fact of a text in its place, if that is nearer to the question than the text."""
+    place_of = {hit.memory.id: place for place, hit in enumerate(hits)}
+    order = [float(place) for place in range(len(hits))]
+    for place, hit in enumerate(hits):
+        for source in hit.found_in:
+            at = place_of.get(source, place)
+            if at < place and hit.by != RULES and _nearness(hit) >= _nearness(hits[at]):
+                order[place] = min(order[place], at - 0.5)
+    return [
+        hits[place] for place in sorted(range(len(hits)), key=lambda place: (order[place], -_nearness(hits[place])))
+    ]
+
+
+def _nearness(hit: Hit) -> float:
+    """How near a hit is to the question in meaning."""
+    return max((evidence.raw_score for evidence in hit.evidence if evidence.signal == "vectors"), default=0.0)
+
+
 def drop_derived(hits: Iterable[Hit]) -> list[Hit]:
     """The hits without the later one of a fact and the text it was found in."""
     kept: list[Hit] = []
@@ -54,12 +75,19 @@ def content_words(text: str) -> list[str]:
     return [*tokens(text), *(word.lower().replace("’", "'") for word in _KEPT_WORDS.findall(text))]
 
 
+def comparable_text(text: str) -> str:
+    """A text with its spacing and case normalised; one of several passages as it is, so that comparing a pasted log
+    takes no time."""
+    return normalize_text(text) if len(text) <= MAX_PASSAGE else text
+
+
 def statement_of(memory: Memory) -> tuple[object, ...]:
-    """What a memory says, and of whom."""
+    """What a memory says, and of whom. What a text of several passages says is said again only by the same text."""
     speaker = memory.observed_by if memory.turn is None else memory.turn.speaker
-    words = tuple(word for word in content_words(memory.text) if word not in FILLER)
+    is_long = len(memory.text) > MAX_PASSAGE
+    words = () if is_long else tuple(word for word in content_words(memory.text) if word not in FILLER)
     # "I" is the user, and so is "you" where the assistant speaks.
-    return words or normalize_text(memory.text), None if speaker in (SELF, ASSISTANT) else speaker
+    return words or comparable_text(memory.text), None if speaker in (SELF, ASSISTANT) else speaker
 
 
 def same_time(one: Memory, other: Memory) -> bool:

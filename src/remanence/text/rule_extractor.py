@@ -11,7 +11,7 @@ from remanence.schema import ASSISTANT, RULES, SELF, Extraction, Mention, Triple
 from remanence.text.claims.grammar import find_claims
 from remanence.text.named_entities.name_rules import find_names
 from remanence.text.named_entities.name_spans import NameSpan, find_first_person, is_first_person_plural
-from remanence.text.temporal import find_stated_times
+from remanence.text.temporal import MAX_DATED, TimePhrase, find_stated_times
 from remanence.text.text import SENTENCE_END, normalize_name
 
 MAX_MENTIONS = 64
@@ -20,6 +20,8 @@ _DECORATION = r"[\s#*\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001ffff]"  # marks o
 _AROUND_HEADING = re.compile(rf"^{_DECORATION}+|(?<!{_DECORATION}){_DECORATION}+$")
 _SENTENCE_MARKS = (".", "!", "?", ":", "。", "！", "？", "：")
 _USER = re.compile(r"(?:^|[.!?]\s+|\n)((?:The u|U)ser)(?=['’]s |\s+[a-z])")
+_SIDE_CLAUSE = re.compile(r", (?:which|who|whose|where) [^,]*$")
+_OTHER_CLAUSE = re.compile(r";|, (?:he|she|it|they|we|I) |\b(?:but|so|because|although|though)\b")
 _ROLES = {"user": SELF, "human": SELF, "assistant": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}
 
 
@@ -52,7 +54,8 @@ class RuleExtractor:
         speaker = speaker_name(speaker)
         names = find_names(text)
         first_person = find_first_person(text, speaker or SELF)
-        times = _stated_times(text, now)
+        phrases = _stated_times(text, now)
+        times = list(dict.fromkeys(phrase.window for phrase in phrases))
         heading = None if speaker else _heading(text)
         if heading is not None:
             names.insert(0, NameSpan(heading, "heading", 0, len(heading)))
@@ -66,8 +69,7 @@ class RuleExtractor:
         return Extraction(
             mentions=_with_subjects(_mentions(speaker, names), triples),
             triples=triples,
-            # A longer text is a document, which did not happen at one time.
-            valid=times[0] if times and len(text) <= 2_000 else None,
+            valid=_time_of(text, phrases, makes_claims=bool(triples)) if len(text) <= MAX_DATED else None,
             times=tuple(times[:16]),
         )
 
@@ -135,14 +137,32 @@ def _heading(text: str) -> str | None:
     return _AROUND_HEADING.sub("", _BRACKETS.sub("", line)) or None
 
 
-def _stated_times(text: str, now: datetime) -> list[Window]:
-    """The times outside questions, each once, in order."""
-    windows: dict[Window, None] = {}
+def _stated_times(text: str, now: datetime) -> list[TimePhrase]:
+    """The times outside questions, in order."""
+    phrases: list[TimePhrase] = []
     ends = SENTENCE_END.finditer(text)  # once over the text: it may have many times and no end of a sentence
     end = next(ends, None)
     for phrase in find_stated_times(text, now):
         while end is not None and end.start() < phrase.end:
             end = next(ends, None)
         if end is None or end.group() != "?":
-            windows[phrase.window] = None
-    return list(windows)
+            phrases.append(phrase)
+    return phrases
+
+
+def _time_of(text: str, phrases: Sequence[TimePhrase], *, makes_claims: bool) -> Window | None:
+    """The time of a text: the first that is not that of a side clause. A claim is told in the main clause, so that what
+    follows its reason or a contrast is not its time either.
+
+    >>> from datetime import timezone
+    >>> now = datetime(2026, 2, 11, tzinfo=timezone.utc)
+    >>> for text in ("Kim works at Bolt, which was founded in 2014.", "Kim met Bob, who was tired, in 2014."):
+    ...     print(_time_of(text, find_stated_times(text, now), makes_claims=True))
+    None
+    2014-01-01 to 2015-01-01
+    """
+    for phrase in phrases:
+        before = SENTENCE_END.split(text[: phrase.start])[-1]
+        if not _SIDE_CLAUSE.search(before) and not (makes_claims and _OTHER_CLAUSE.search(before)):
+            return phrase.window
+    return None

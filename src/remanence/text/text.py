@@ -300,14 +300,28 @@ def normalize_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
 
 
+def without_middle(text: str, limit: int) -> str:
+    """About `limit` characters of a text at most: its beginning and its end, where people write what they ask about
+    what they paste.
+
+    >>> without_middle("What is wrong here? 1 2 3 4 5 6 7 8 9 10 11 12 13 It was fine until May.", 48)
+    'What is wrong here? 1 […] was fine until May.'
+    """
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    beginning, end = text[: half - 2], text[3 - half :]
+    return f"{beginning.rpartition(' ')[0] or beginning} […] {end.partition(' ')[2] or end}"
+
+
 def last_words(text: str, count: int) -> str:
     """The last words of a text.
 
     >>> last_words("Which of the two do you mean?", 3)
     '... do you mean?'
     """
-    words = text.split()
-    return text if len(words) <= count else "... " + " ".join(words[-count:])
+    words = text.rsplit(None, count)
+    return text if len(words) <= count else "... " + " ".join(words[1:])
 
 
 def text_hash(text: str) -> bytes:
@@ -331,6 +345,12 @@ def is_name(text: str) -> bool:
     return bool(_NAME_CHARACTER.search(text)) and words <= 8 and not (ends and words > 4)
 
 
+MAX_QUESTION_LENGTH = 10_000
+"""Characters of a question, at most: it is read while somebody waits. A chat turn that is longer is pasted."""
+MAX_PASSAGE = 1_200
+"""Characters of a passage, at most. A longer text has several."""
+MAX_TURN_INDEXED = 200_000
+"""Characters of a chat turn that are searched, at most: a hundred pages, whose vectors take ten seconds of a core."""
 MAX_PASSAGES = 4_000
 """Passages of one text: their number has 12 bits in the number of a point."""
 NO_PASSAGE = ((0, 0),)
@@ -341,7 +361,7 @@ _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 _SPACE = re.compile(r"\s+")
 
 
-def split_passages(text: str, *, target: int = 800, maximum: int = 1200) -> tuple[tuple[int, int], ...]:
+def split_passages(text: str, *, target: int = 800, maximum: int = MAX_PASSAGE) -> tuple[tuple[int, int], ...]:
     """Passages of about `target` characters, as `(start, end)`; none for a text up to `maximum` characters.
 
     They are in order, do not overlap, and contain every character that is not a space. None is longer than
@@ -368,6 +388,19 @@ def split_passages(text: str, *, target: int = 800, maximum: int = 1200) -> tupl
             passages.append((start + left, start + right))
         start = end
     return tuple(passages)
+
+
+def split_turn(text: str) -> tuple[tuple[int, int], ...]:
+    """The passages of a chat turn; of one longer than `MAX_TURN_INDEXED` those at its beginning and its end.
+
+    >>> passages = split_turn("One day it rained. " * 30_000)
+    >>> passages[0][0], max(right[0] - left[1] for left, right in pairwise(passages)), passages[-1][1]
+    (0, 370000, 569999)
+    """
+    if len(text) <= MAX_TURN_INDEXED:
+        return split_passages(text)
+    half = MAX_TURN_INDEXED // 2
+    return split_ranges(text, [(0, half), (len(text) - half, len(text))])
 
 
 def split_ranges(text: str, ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -81,7 +81,7 @@ class Importer:
         if header["version"] > EXPORT_VERSION:
             raise LedgerTooNew(
                 f"{path}, line 1: this export has version {header['version']}, and this release of Remanence "
-                f"reads up to {EXPORT_VERSION}. Upgrade with `pip install -U remanence`; nothing was imported."
+                f"reads up to {EXPORT_VERSION}. Upgrade with `pip install -U remanence-memory`; nothing was imported."
             )
         self._expected_counts = header.get("lines"), header.get("spaces")
 

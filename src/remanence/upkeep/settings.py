@@ -111,9 +111,6 @@ class UpkeepSettings:
         Args:
             **changes: Settings to change, by name.
 
-        Returns:
-            The new settings.
-
         Raises:
             InvalidInput: A name is not a setting, or a value is not valid.
         """

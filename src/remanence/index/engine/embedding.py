@@ -7,8 +7,9 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -17,8 +18,8 @@ from remanence.events import Remembered
 from remanence.index.engine.periodic_thread import PeriodicThread
 from remanence.index.numbers import Row
 from remanence.index.vectors.vectors import drop_malformed, embeddable_texts
-from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder
-from remanence.text.text import text_hash
+from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder, mean_vector
+from remanence.text.text import split_passages, text_hash
 
 if TYPE_CHECKING:
     from remanence.index.engine.engine import Engine
@@ -30,27 +31,89 @@ log = logging.getLogger(__name__)
 
 _CHUNK = 2_000
 _META = "embedder"
+_MAX_UNSTORED_BYTES = 2**25
+"""Bytes of vectors that are kept until their texts are stored."""
 
 
-def embed(engine: Engine, space: str, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
-    """Vectors for these texts by hash: all of them, and those that the space did not have yet. If the embedder is
-    down, the texts are stored without vectors, which are added later."""
+class UnstoredVectors:
+    """Vectors that a caller asked for, until their texts are stored: a framework that embeds texts mostly adds them
+    next. The oldest make room for new ones."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._vectors: dict[bytes, Vector] = {}
+
+    def put(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep these vectors, which are all of one length."""
+        with self._lock:
+            self._vectors.update(vectors)
+            most = _MAX_UNSTORED_BYTES // max((vector.nbytes for vector in vectors.values()), default=1)
+            for oldest in list(self._vectors)[: max(0, len(self._vectors) - most)]:
+                del self._vectors[oldest]
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
+        """Those of these texts that are here."""
+        with self._lock:
+            return {key: self._vectors[key] for key in keys if key in self._vectors}
+
+    def take(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
+        """The same, which are then no longer here."""
+        with self._lock:
+            return {key: self._vectors.pop(key) for key in keys if key in self._vectors}
+
+
+def embed(
+    engine: Engine, space: str, texts: Sequence[str], most: int | None = None
+) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
+    """Vectors for these texts by hash: all of them, and those that the space did not have yet, of texts with `most`
+    characters together. If the embedder is down, the texts are stored without vectors, which are added later."""
     texts_by_hash = {text_hash(text): text for text in texts}
     if not texts_by_hash or engine.ledger_embedder.dimension() is None:
         return {}, {}
-    embedder = engine.embedder
-    known = {} if embedder.is_fast else engine.ledger.vectors(space, embedder.fingerprint, list(texts_by_hash))
-    vectors = drop_malformed(known, embedder.dimension)
-    missing = [(key, text) for key, text in texts_by_hash.items() if key not in vectors]
-    if not missing:
-        return vectors, {}
+    vectors = _stored_vectors(engine, space, texts_by_hash)
+    new_vectors = engine.unstored_vectors.take(texts_by_hash.keys() - vectors.keys())
+    missing = {key: text for key, text in texts_by_hash.items() if key not in vectors and key not in new_vectors}
+    if most is not None:
+        sizes = accumulate(map(len, missing.values()))
+        places = [place for place, size in enumerate(sizes) if place == 0 or size <= most]
+        missing = dict(list(missing.items())[: len(places)])
     try:
-        embedded = embedder.embed([text for _, text in missing])
+        new_vectors |= _embedded(engine, missing)
     except EmbedderUnavailable as error:
         log.warning("%d texts are stored without a vector for now: %s", len(missing), error)
-        return vectors, {}
-    new_vectors = {key: vector for (key, _), vector in zip(missing, embedded, strict=True)}
     return vectors | new_vectors, new_vectors
+
+
+def text_vectors(engine: Engine, space: str, texts: Sequence[str]) -> list[Vector]:
+    """The vector of each text, of a long one the mean of those of its passages. Those of stored texts are read, and new
+    ones kept for when their texts are stored.
+
+    Raises:
+        EmbedderUnavailable: The embedder is down.
+    """
+    if engine.embedder.is_fast or engine.ledger_embedder.dimension() is None:
+        return list(engine.embedder.embed(texts))
+    parts = [[text[start:end] for start, end in split_passages(text)] or [text] for text in texts]
+    texts_by_hash = {text_hash(part): part for text_parts in parts for part in text_parts}
+    vectors = _stored_vectors(engine, space, texts_by_hash)
+    vectors |= engine.unstored_vectors.get(texts_by_hash.keys() - vectors.keys())
+    new_vectors = _embedded(engine, {key: text for key, text in texts_by_hash.items() if key not in vectors})
+    engine.unstored_vectors.put(new_vectors)
+    vectors |= new_vectors
+    return [mean_vector([vectors[text_hash(part)] for part in text_parts]) for text_parts in parts]
+
+
+def _stored_vectors(engine: Engine, space: str, texts_by_hash: Mapping[bytes, str]) -> dict[bytes, Vector]:
+    """The vectors that the ledger has for these texts. Fast embedders are asked again, which is faster than reading."""
+    embedder = engine.embedder
+    known = {} if embedder.is_fast else engine.ledger.vectors(space, embedder.fingerprint, list(texts_by_hash))
+    return drop_malformed(known, embedder.dimension)
+
+
+def _embedded(engine: Engine, texts_by_hash: Mapping[bytes, str]) -> dict[bytes, Vector]:
+    """The vectors of these texts by the embedder."""
+    embedded = engine.embedder.embed(list(texts_by_hash.values())) if texts_by_hash else ()
+    return dict(zip(texts_by_hash, embedded, strict=True))
 
 
 def store_vectors(engine: Engine, transaction: Transaction, space: str, vectors: Mapping[bytes, Vector]) -> None:
@@ -75,13 +138,15 @@ def embed_missing(engine: Engine, space: str, progress: Progress | None = None) 
         index.fill_missing_vectors()
 
 
-def embed_rows(engine: Engine, index: Index, rows: Sequence[Row]) -> None:
-    """Embed the texts of these rows, and the names in them, that have no vector, and store the vectors."""
+def embed_rows(engine: Engine, index: Index, rows: Sequence[Row], most: int | None = None) -> int:
+    """Embed the texts of these rows, and the names in them, that have no vector, with `most` characters together, and
+    store the vectors. Returns how many were made."""
     with index.lock:
         positions = index.catalog.positions_of_rows(rows)
     entries = engine.ledger.entries_at(positions).values()
     versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
-    _embed_and_store(engine, index.space, [text for version in versions for text in embeddable_texts(version)])
+    texts = [text for version in versions for text in embeddable_texts(version)]
+    return _embed_and_store(engine, index.space, texts, most)
 
 
 def embed_descriptions(engine: Engine, space: str) -> None:
@@ -92,12 +157,14 @@ def embed_descriptions(engine: Engine, space: str) -> None:
             index.fill_missing_vectors()  # also with those that another process has stored
 
 
-def _embed_and_store(engine: Engine, space: str, texts: Sequence[str]) -> None:
-    """Embed those of these texts that the space has no vector for, and store the vectors."""
-    _, new_vectors = embed(engine, space, texts)
+def _embed_and_store(engine: Engine, space: str, texts: Sequence[str], most: int | None = None) -> int:
+    """Embed those of these texts that the space has no vector for, with `most` characters together, and store the
+    vectors. Returns how many were made."""
+    _, new_vectors = embed(engine, space, texts, most)
     if new_vectors:
         with engine.transaction() as transaction:
             store_vectors(engine, transaction, space, new_vectors)
+    return len(new_vectors)
 
 
 def written_with(ledger: Ledger) -> str | None:
@@ -189,6 +256,8 @@ class LedgerEmbedder:
 
 BATCH = 64
 """Memories that are embedded before their vectors are stored and searched: about a quarter of a second."""
+_BATCH_CHARACTERS = 8_000
+"""Characters of the texts in a batch, at most: ten passages of a long memory."""
 FIRST_PAUSE = 5.0
 """Seconds until an embedder that did not answer is asked again. Each time the pause is doubled."""
 _OTHER_SECONDS = 0.5
@@ -265,11 +334,11 @@ class BackgroundEmbedder:
             if not rows:  # a caller has embedded them, or they were erased
                 return None
             lock = f"vectors-{text_hash(space).hex()[:16]}"
-            acquired = True
+            acquired, made = True, 0
             try:
                 with engine.locks.acquire(lock) as acquired:
                     if acquired:
-                        embed_rows(engine, index, rows[:BATCH])
+                        made = embed_rows(engine, index, rows[:BATCH], _BATCH_CHARACTERS)
             except (EmbedderError, LedgerUnavailable, OSError) as error:  # the folder may be full, or read-only
                 log.warning("texts of space %r have no vector for now: %s", space, error)
             index.fill_missing_vectors(rows[:BATCH] if acquired and len(rows) > BATCH else None)
@@ -280,7 +349,7 @@ class BackgroundEmbedder:
             return None
         if not acquired:
             return _OTHER_SECONDS
-        if left < len(rows):
+        if made or left < len(rows):
             self._pauses.pop(space, None)
             return 0.0
         self._pauses[space] = min(2 * self._pauses.get(space, FIRST_PAUSE / 2), 300.0)

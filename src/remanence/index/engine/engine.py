@@ -15,7 +15,7 @@ from uuid import uuid4
 from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.index import SIGNALS
-from remanence.index.engine.embedding import BackgroundEmbedder, LedgerEmbedder
+from remanence.index.engine.embedding import BackgroundEmbedder, LedgerEmbedder, UnstoredVectors
 from remanence.index.engine.erasure_cleanup import ErasureCleaner
 from remanence.index.engine.in_thread import check_cancelled
 from remanence.index.engine.inputs import as_utc
@@ -106,6 +106,7 @@ class Engine:
         """Told of spaces that may have memories which the reader has not read for a profile."""
         self.erasure_cleaner = ErasureCleaner(self)
         self.background_embedder = BackgroundEmbedder(self)
+        self.unstored_vectors = UnstoredVectors()
         self.ledger_embedder.check()
 
     @property

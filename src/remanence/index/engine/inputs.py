@@ -17,7 +17,7 @@ from remanence.schema import ANY_TIME, MEMORY_KINDS, UTC, Memory, Window
 from remanence.schema import MAX_LIMIT as MAX_LIMIT
 from remanence.schema import Moment as Moment
 from remanence.text.temporal import parse_moment
-from remanence.text.text import normalize_name, truncate
+from remanence.text.text import MAX_PASSAGE, MAX_QUESTION_LENGTH, normalize_name, truncate, without_middle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 MAX_TEXT_LENGTH = 2_000_000
 """Characters of a text, at most: it guards the memory of whoever extracts from it and stores it."""
-MAX_QUESTION_LENGTH = 10_000
-"""Characters of a question, or of a turn before it, at most: it is read while somebody waits."""
 MAX_TAGS = 256
 MAX_NAME_LENGTH = 512
 """Characters of a name, a key, a tag or a source, at most: they are parts of an index."""
@@ -77,7 +75,7 @@ def check_query(text: object) -> str:
     if isinstance(text, str) and len(text) > MAX_QUESTION_LENGTH:
         raise InvalidInput(
             f"the question has {len(text):,} characters. At most {MAX_QUESTION_LENGTH:,} are read. Ask a shorter one; "
-            "space.for_prompt() takes a longer message and searches for its beginning."
+            "space.for_prompt() takes a longer message and searches for its beginning and end."
         )
     return check_message(text)
 
@@ -300,7 +298,7 @@ def check_flag(value: object, what: str) -> bool:
 
 
 def check_turns(value: object, what: str) -> tuple[str, ...]:
-    """Turns of a conversation, each as one line with its speaker if it has one; of a pasted document only the end."""
+    """Turns of a conversation, each as one line with its speaker if it has one; of a long one beginning and end."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(
             f"{what}={shorten_repr(value)} is not a list of turns. Give [{{'role': 'user', 'content': '…'}}]."
@@ -316,7 +314,7 @@ def check_turns(value: object, what: str) -> tuple[str, ...]:
                 f"{what} has the turn {shorten_repr(turn)}. "
                 "Give texts, or dicts such as {'role': 'user', 'content': '…'}."
             )
-        said = text[-MAX_QUESTION_LENGTH:]
+        said = without_middle(text, MAX_PASSAGE)
         lines.append(f"{speaker}: {said}" if speaker else said)
     return tuple(lines)
 
@@ -324,8 +322,8 @@ def check_turns(value: object, what: str) -> tuple[str, ...]:
 def shorten_repr(value: object) -> str:
     try:
         shown = ascii(value) if isinstance(value, str) and _NOT_TEXT.search(value) else repr(value)
-    except RecursionError:
-        shown = f"a very deep {type(value).__name__}"
+    except (RecursionError, ValueError):  # the digits of a very large number are not written
+        shown = f"a very deep or large {type(value).__name__}"
     return truncate(shown, 120)
 
 

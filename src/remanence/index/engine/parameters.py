@@ -11,6 +11,7 @@ from dataclasses import fields
 from types import UnionType
 from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from remanence.hooks import naming_arguments
 from remanence.index.engine.docstrings import item_descriptions
 
 P = ParamSpec("P")
@@ -38,7 +39,7 @@ def takes(parameters: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable
         taken = inspect.signature(parameters).parameters
         method.__doc__ = _completed(method, list(taken), parameters, " " * 12)
         method.__signature__ = own.replace(parameters=[first, *taken.values()])  # type: ignore[attr-defined]
-        return method
+        return naming_arguments(method)
 
     return declare
 

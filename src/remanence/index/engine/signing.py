@@ -159,5 +159,7 @@ def _ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError as error:
-        raise MissingExtra('signatures need the package `cryptography`: pip install "remanence[sign]".') from error
+        raise MissingExtra(
+            'signatures need the package `cryptography`: pip install "remanence-memory[sign]".'
+        ) from error
     return ed25519

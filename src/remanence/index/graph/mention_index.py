@@ -22,6 +22,7 @@ from remanence.index.arrays.codecs import COLUMN, DICT_CODEC, GROWING, INTERNED,
 from remanence.index.arrays.columns import Column, Interner, round_to_half, split_bytes, top_indices
 from remanence.index.names.names import Names, version_names, version_speaker
 from remanence.index.numbers import Position, Row
+from remanence.index.passages import is_pasted
 from remanence.schema import micros
 from remanence.text.text import normalize_name, question_share, text_hash
 
@@ -144,7 +145,11 @@ class MentionIndex(SavedPart):
         # The neighbours of longer turns score less, in proportion.
         self._short.extend([1.0 if v is None else min(1.0, 450 / len(v.text)) for v in new])
         self._length.extend([0 if v is None else len(v.text) for v in new])
-        self._question_share.extend([0.0 if v is None or v.turn is None else question_share(v.text) for v in new])
+        asking = (v is not None and v.turn is not None and not is_pasted(v) for v in new)
+        shares = [
+            question_share(v.text) if v is not None and asks else 0.0 for v, asks in zip(new, asking, strict=True)
+        ]
+        self._question_share.extend(shares)
         self._mention_counts += [0] * (len(self._names) - len(self._mention_counts))
         edges: list[tuple[int, int]] = []
         kinds: list[int] = []

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from remanence.index.names.names import Names
+from remanence.text.lexicon.word_lists import FIRST_NAMES
 from remanence.text.named_entities.person_names import NameParts, SamePerson, parts_of, same_person
 
 _LEAST_RATIO = 85
@@ -33,6 +34,9 @@ def name_similarity(one: str, other: str) -> NameSimilarity | None:
             return NameSimilarity(0.6, f"{short.joined.upper()!r} are the initials of the other")
     if SamePerson.SHORT_FORM in (same_person(one, other), same_person(other, one)):
         return NameSimilarity(0.85, "a short form of the first name")
+    is_part = SamePerson.FIRST_NAME in (same_person(one, other), same_person(other, one))
+    if is_part and a.words[0] in FIRST_NAMES:  # not "Google" and "Google Cloud"
+        return NameSimilarity(0.6, SamePerson.FIRST_NAME.value)
     return _initials(a, b) or _spelling(a, b)
 
 

@@ -97,7 +97,8 @@ class Vectors(PointTable):
         """The ranking, with what it lacks."""
         store, missing = self._reporting_store, self.sync.missing_vectors
         reasons = [None if store is None else store.problem(), self.sync.incomplete]
-        if missing:
+        # Of what is pasted the first passage has one: the others are read in the background.
+        if any(point & ASKING in (0, ASKING) for point in missing):
             reasons.append(f"{len(missing)} passages have no vector yet")
         reason = "; ".join(filter(None, reasons))
         return replace(ranking, missing_reason=reason) if reason else ranking
@@ -136,7 +137,7 @@ class Vectors(PointTable):
         ranges = [self.points[begin:end] for begin, end in self.ranges_of(sorted(rows)).tolist()]
         points = np.concatenate(ranges).tolist()
         found = self._store.search(query.vector, len(points), points)
-        return _by_row(*found, query, query.allowed, len(rows))
+        return _by_row(*found, query, query.allowed, len(rows))[0]
 
     def _nearest(self, query: Query, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
         """The nearest rows that may be returned, nearest first, with their similarity."""
@@ -158,16 +159,17 @@ class Vectors(PointTable):
             ids, scores = self._store.search(cast("Vector", query.vector), asked + extra, only)
             if len(ids) < asked - len(self.sync.missing_vectors):
                 self.sync.mark_incomplete()
-            by_row = _by_row(ids, scores, query, allowed, limit)
-            if len(by_row) >= limit or fetch_limit >= total:
+            by_row, is_complete = _by_row(ids, scores, query, allowed, limit)
+            if is_complete or fetch_limit >= total:
                 return by_row
             fetch_limit *= 4
 
 
 def _by_row(
     points: Sequence[int], scores: Sequence[float], query: Query, allowed: NDArray[np.bool_], limit: int
-) -> dict[int, float]:
-    """The first `limit` rows that may be returned, each with the score of its best point."""
+) -> tuple[dict[int, float], bool]:
+    """The first rows that may be returned, each with the score of its best point, until `limit` of them do more than
+    ask, which takes no place of what tells; and whether there are as many."""
     numbers, nearness, floor = np.array(points, np.int64), np.array(scores, np.float64), query.similarity_floor
     rows, asks = numbers >> PASSAGE_BITS, (numbers & ASKING) == ASKING
     if query.tells_only:
@@ -182,18 +184,22 @@ def _by_row(
             order = np.argsort(-nearness, kind="stable")
             rows, nearness = rows[order], nearness[order]
     returned &= allowed.take(rows, mode="clip") & (rows < len(allowed))
+    rows, nearness = rows[returned], nearness[returned]
+    tells = np.ones(len(rows), np.bool_) if query.telling is None else query.telling.take(rows, mode="clip")
     best: dict[int, float] = {}
-    for row, score in zip(rows[returned].tolist(), nearness[returned].tolist(), strict=True):
+    told = 0
+    for row, score, row_tells in zip(rows.tolist(), nearness.tolist(), tells.tolist(), strict=True):
         if row not in best:
             best[row] = score
-            if len(best) == limit:
+            told += row_tells
+            if told == limit:
                 break
-    return best
+    return best, told == limit
 
 
 def embeddable_texts(version: Remembered) -> list[str]:
-    """All texts of a version that may have a vector: its passages, and the names in it."""
-    return [passage.text for passage in passages_of(version)] + [name for name, _ in version_names(version)]
+    """All texts of a version that may have a vector: the names in it, and its passages."""
+    return [name for name, _ in version_names(version)] + [passage.text for passage in passages_of(version)]
 
 
 def drop_malformed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:

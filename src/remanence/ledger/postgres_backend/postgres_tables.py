@@ -101,7 +101,7 @@ def _version(connection: Connection, address: Address) -> int:
     if version > SCHEMA_VERSION:
         raise LedgerTooNew(
             f"{address.shown} has schema {version}, and this release of Remanence knows up to {SCHEMA_VERSION}. "
-            "Upgrade with `pip install -U remanence`; nothing was changed."
+            "Upgrade with `pip install -U remanence-memory`; nothing was changed."
         )
     return version
 

@@ -205,7 +205,9 @@ def _with_reading(each: _ReadHit, score: float, rank: int, read: Sequence[_ReadH
     if is_pinned and score != each.score:
         evidence = (*evidence, Evidence("time", 1, score - each.score, 0.0, "valid at the time asked about"))
     hit = replace(each.hit, score=score, evidence=evidence)
-    successor = _successor(each, read) if hit.current else None
+    # What a language model was shown and did not end holds, unless something contradicts it.
+    is_decided = bool(hit.found_in) and not hit.by_rules and not hit.contradicted_by
+    successor = _successor(each, read) if hit.current and not is_decided else None
     if successor is None:
         return hit
     mark = Evidence(READER_MARK, 1, 0.0, each.replaced, f"a later one replaces it with probability {each.replaced:.2f}")

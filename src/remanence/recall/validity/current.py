@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,15 @@ from remanence.recall.validity.superseded import (
     extractions_of,
     facts_are_over,
     isolated_mask,
+    nearest_fact_over,
     replacement_row,
     row_replacing_facts,
     unsuperseded_mask,
 )
 from remanence.schema import MICROS_PER_DAY, PLAN_TAG, READER_MARK, RULES, Hit, Memory, Snapshot, micros
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
 
 _FUTURE_TURN_FACTOR = 0.8
 """The factor for the scores of chat turns dated more than a day after the question. It is not zero, so that a turn with
@@ -82,8 +86,9 @@ class RowStates(NamedTuple):
     """Whether it has claims or links, so that more than a later version can replace it."""
 
 
-def row_states(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> RowStates:
-    """Which of these rows are current at the moment of a snapshot, and which rows replaced the others."""
+def row_states(index: Index, rows: NDArray[np.int64], snapshot: Snapshot, vector: Vector | None = None) -> RowStates:
+    """Which of these rows are current at the moment of a snapshot, and which rows replaced the others. With the vector
+    of a question, a turn is as current as that of its facts which is nearest to it."""
     position, numbers = snapshot.position, rows.tolist()
     connected = ~isolated_mask(index, rows)
     current = index.catalog.current_mask(rows, position, snapshot.now)
@@ -101,6 +106,9 @@ def row_states(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> Row
     for place in np.flatnonzero(connected & current).tolist():
         is_past_state = is_past[place] and index.relations.claims_only_past_states(numbers[place], snapshot)
         current[place] = not (is_past_state or facts_are_over(index, numbers[place], snapshot))
+        over = None if vector is None else nearest_fact_over(index, numbers[place], snapshot, vector)
+        if over is not None and successors[place] is None:
+            current[place], successors[place] = False, replacement_row(index, over, snapshot)
     holds = [is_current and row is None for is_current, row in zip(current.tolist(), successors, strict=True)]
     return RowStates(holds, successors, connected.tolist())
 

@@ -8,6 +8,7 @@ its claims.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,10 @@ from remanence.index.index import Index
 from remanence.index.journal import ExtractionRecord
 from remanence.index.numbers import Row
 from remanence.schema import RULES, Disagreement, DisagreementKind, Memory, Snapshot
+from remanence.text.text import text_hash
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
 
 MAX_CLAIM_TEXT_LENGTH = 240
 """Characters of a text up to which it is taken to state nothing but its claims. Chosen by hand."""
@@ -76,29 +81,45 @@ def replacement_row(index: Index, row: Row, snapshot: Snapshot) -> Row | None:
 
 def row_replacing_facts(index: Index, row: Row, snapshot: Snapshot) -> Row | None:
     """The row that superseded the last fact that was found in a turn; None if one of these facts is current."""
-    facts = _fact_rows(index, row, snapshot)
+    facts = fact_rows(index, row, snapshot)
     superseded = index.links.superseded_mask(snapshot)
     if not facts or not all(superseded[index.catalog.memory_of(fact)] for fact in facts):
         return None
     return replacement_row(index, facts[-1], snapshot)
 
 
+def nearest_fact_over(index: Index, row: Row, snapshot: Snapshot, vector: Vector) -> Row | None:
+    """The fact of a turn that is nearest to a question, if that was superseded or its time is over: of a turn that
+    tells several things, what is asked may be over although the rest holds."""
+    facts = np.array(fact_rows(index, row, snapshot), np.int64)
+    if not len(facts):
+        return None
+    holds = unsuperseded_mask(index, facts, snapshot) & ~index.catalog.ended_mask(facts, snapshot.now)
+    if holds.all():
+        return None
+    hashes = [text_hash(memory.text) for memory in index.memories(facts.tolist())]
+    vectors = dict(index.load_vectors(hashes))
+    nearness = [float(vectors[key] @ vector) if key in vectors else -1.0 for key in hashes]
+    nearest = int(np.argmax(nearness))
+    return None if holds[nearest] else Row(int(facts[nearest]))
+
+
 def facts_are_over(index: Index, row: Row, snapshot: Snapshot) -> bool:
     """Whether facts were found in a turn, and none of them holds any more: each was superseded, or its time is over."""
-    facts = np.array(_fact_rows(index, row, snapshot), np.int64)
+    facts = np.array(fact_rows(index, row, snapshot), np.int64)
     if not len(facts):
         return False
     holds = unsuperseded_mask(index, facts, snapshot) & ~index.catalog.ended_mask(facts, snapshot.now)
     return not holds.any()
 
 
-def _fact_rows(index: Index, row: Row, snapshot: Snapshot) -> list[Row]:
+def fact_rows(index: Index, row: Row, snapshot: Snapshot) -> list[Row]:
+    """The rows of the facts that were found in a turn, without those that rules of an earlier release wrote."""
     if not index.graph.is_turn(row):
         return []
     catalog = index.catalog
     turn = catalog.memory_of(row)
     records = index.journal.extractions.get(catalog.ids[turn], ())
-    # What rules of an earlier release made of a turn decides nothing about it.
     by_rules = {fact for record in records if record.by == RULES for fact in record.facts}
     rows = [
         catalog.row_at(fact, snapshot.position)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import httpx
 
 from remanence.errors import InvalidInput
+from remanence.hooks import missing_attribute
 from remanence.index.engine.inputs import child_name
 from remanence.recall.answer import Recall
 from remanence.recall.profile import Profile
@@ -69,6 +70,9 @@ class RemoteViewBase(_View):
     """Reading a space of a server, now or as of a moment."""
 
     _connection: Connection
+
+    if not TYPE_CHECKING:  # for a type checker every attribute would be there
+        __getattr__ = missing_attribute
 
     def _set_up(self, connection: Connection, name: str, moment: datetime | None) -> None:
         self._connection, self._space, self._moment = connection, name, moment

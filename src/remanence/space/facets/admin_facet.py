@@ -139,9 +139,6 @@ class AdminView(Facet):
     def filter_values(self) -> FilterValues:
         """What the memories can be filtered by: statuses, kinds, tags, sources and speakers, each with its count.
 
-        Returns:
-            The values, the most frequent first.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:

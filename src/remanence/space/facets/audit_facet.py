@@ -125,6 +125,7 @@ class AuditView(Facet):
         """What changed between two moments of learning.
 
         Args:
+            since: The earlier moment.
             until: The later moment; None is now.
 
         Returns:

@@ -49,9 +49,6 @@ class Graph(GraphView):
             confidence: How sure it is, from 0 to 1.
             evidence: Memories that support it. The relation is visible while one of them is.
 
-        Returns:
-            The relation as it holds now.
-
         Raises:
             NotFound: A memory given as evidence is unknown, forgotten or erased, or an entity id is unknown.
         """
@@ -73,8 +70,8 @@ class Graph(GraphView):
     def link(
         self,
         source: MemoryRef,
-        kind: str,
-        target: MemoryRef,
+        kind: str | MemoryRef,
+        target: MemoryRef | None = None,
         *,
         valid_from: Moment | None = None,
         valid_until: Moment | None = None,
@@ -82,7 +79,7 @@ class Graph(GraphView):
         observed_by: str | None = None,
         why: str | None = None,
     ) -> Link:
-        """Link memory `source` to memory `target`: `link(new, "supersedes", old)`.
+        """Link memory `source` to memory `target`: `link(new, "supersedes", old)`. `link(a, b)` means "related_to".
 
         A repeated statement writes nothing. The same link stated by somebody else corroborates it.
 
@@ -92,13 +89,14 @@ class Graph(GraphView):
             target: The memory that the link goes to.
             confidence: How sure it is, from 0 to 1.
 
-        Returns:
-            The link.
-
         Raises:
             NotFound: A memory is unknown, forgotten or erased.
             InvalidInput: The kind is unknown, or `source` and `target` are one memory.
         """
+        if target is None:
+            if kind in LINK_KINDS:
+                raise InvalidInput(f"link(memory, {kind!r}) names one memory. Give the other one after the kind.")
+            kind, target = "related_to", kind
         source, target = inputs.check_memory_id(source), inputs.check_memory_id(target)
         valid = inputs.check_window(valid_from, valid_until, self._engine.now())
         certainty, by = inputs.check_fraction(confidence, "confidence"), inputs.check_observer(observed_by)

@@ -69,9 +69,6 @@ class GraphView(GraphQueries):
                 .graphml. A symbolic link is not followed.
             **part: `relations`, `depth`, `at` and `limit`, as for `show`.
 
-        Returns:
-            The path of the file.
-
         Raises:
             NotFound: The start is unknown.
             InvalidInput: The ending is none of these, or the file cannot be written.

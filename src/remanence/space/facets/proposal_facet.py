@@ -115,9 +115,6 @@ class Proposals(Facet):
     def approve(self, id: str, *, by: str | None = None) -> Memory:
         """Make a proposal a memory of this space. `meta["origin"]` has where it comes from and who decided.
 
-        Returns:
-            The memory.
-
         Raises:
             NotFound: There is no such proposal.
             InvalidInput: It was decided already.
@@ -154,9 +151,6 @@ class Proposals(Facet):
 
     def erase(self, id: str) -> ErasureCertificate:
         """Delete the text of a proposal for good. The memory that it became, if it was approved, stays.
-
-        Returns:
-            What was erased.
 
         Raises:
             NotFound: There is no such proposal.

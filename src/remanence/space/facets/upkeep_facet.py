@@ -63,11 +63,7 @@ class Upkeep(UpkeepReports):
         return Upkeep(self._engine, self._space, self._position, self._now, changed)
 
     def expire(self) -> list[Memory]:
-        """Record which memories have expired since the last call. `recall` omits expired memories in any case.
-
-        Returns:
-            The expired memories.
-        """
+        """Record which memories have expired since the last call. `recall` omits expired memories in any case."""
         return record_expired(self._engine, self._space)
 
     def gc(
@@ -86,9 +82,6 @@ class Upkeep(UpkeepReports):
             mode: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
                 lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
             limit: Hide at most this many.
-
-        Returns:
-            The plan.
         """
         settings = self.settings if mode is None else self.settings.with_changes(gc=mode)
         return self._step(
@@ -142,9 +135,6 @@ class Upkeep(UpkeepReports):
             ids: Memories to promote whatever their score and uses, and no others.
             vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
 
-        Returns:
-            The plan.
-
         Raises:
             NotFound: A memory given by its id does not exist, or is not current.
             LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
@@ -181,11 +171,7 @@ class Upkeep(UpkeepReports):
         return self._preview_or_apply(plan, dry_run, progress)
 
     def discover(self, *, dry_run: bool = False, progress: bool | Progress = False) -> Plan[RelatedPair]:
-        """Link memories that are about the same entities, at least two, from a score of `settings.relate_above` on.
-
-        Returns:
-            The plan.
-        """
+        """Link memories that are about the same entities, at least two, from a score of `settings.relate_above` on."""
         return self._step(
             lambda index, memories, report: discovery.propose_links(index, memories, self.settings, report),
             dry_run,

@@ -8,7 +8,7 @@ other evidence, which is a gazetteer, a possessive, a verb after it, or a second
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -109,7 +109,7 @@ class _NameFinder:
         run: list[CapitalizedWord] = []
         for token in self.tokens:
             possible = self._may_be_name(token)
-            if run and not (possible and self._continues(run[-1], token)):
+            if run and (not possible or not self._continues(run[-1], token) or self._is_member(run, token)):
                 yield run
                 run = []
             if possible:
@@ -134,6 +134,12 @@ class _NameFinder:
         if gap == ". ":
             return last.lowercase in ABBREVIATIONS and token.lowercase not in FUNCTION_WORDS
         return _VERSION.fullmatch(gap) is not None and kind_of_name(last.text, [last]) == "product"  # iPhone 15 Pro
+
+    def _is_member(self, run: Sequence[CapitalizedWord], token: CapitalizedWord) -> bool:
+        """Whether a full name of a person stands before "of" and a token: "Vera Garcia of Delta Systems" are two names,
+        "University of Porto" and "Catherine of Aragon" are one."""
+        is_person = len(run) > 1 and run[-2].lowercase in FIRST_NAMES and not is_common_word(run[-1].lowercase)
+        return is_person and self.text[run[-1].end : token.start] == " of "
 
     def _may_be_name(self, token: CapitalizedWord) -> bool:
         text, lower = token.text, token.lowercase

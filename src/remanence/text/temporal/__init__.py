@@ -6,9 +6,17 @@ imported only then.
 """
 
 from remanence.text.temporal.date_order import date_order_evidence, has_numeric_date, use_date_order
-from remanence.text.temporal.time_parsing import TimePhrase, find_stated_times, find_times, parse_moment, parse_window
+from remanence.text.temporal.time_parsing import (
+    MAX_DATED,
+    TimePhrase,
+    find_stated_times,
+    find_times,
+    parse_moment,
+    parse_window,
+)
 
 __all__ = [
+    "MAX_DATED",
     "TimePhrase",
     "date_order_evidence",
     "find_stated_times",

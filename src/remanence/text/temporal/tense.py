@@ -76,7 +76,8 @@ class TenseReader:
             return Direction(False, True, recurs)
         cue = self._cue_in(start, end, i) or self._cue_in_neighbours(clause_index, i)
         if cue is None:
-            return Direction(None, False, recurs)
+            is_plan = not words.isdisjoint(vocab.HEDGES)
+            return Direction(is_plan or None, is_plan, recurs)
         return Direction(not cue.endswith("past"), True, recurs, cue == "indirect past")
 
     def _cue_in_neighbours(self, clause_index: int, i: int) -> _Cue | None:
@@ -123,12 +124,17 @@ class TenseReader:
         if "'" in word:
             return next((cue for ending, cue in _ENDINGS.items() if word.endswith(ending)), None)
         if word in vocab.PAST_CUES or (word.endswith("ed") and len(word) > 4 and word not in vocab.NOT_PAST):
+            if self._word(k + 1) in ("until", "till", "til") and not self._has_person_before(k, start):
+                return None  # "closed until 8 May"; but "Ana worked until 8 May"
             return "past" if k == start or self._is_finite(k, start) else None
         if word in vocab.UNCHANGED_VERBS and k > start:
             before = self._word(k - 1)  # "the storm hit" is past, "storms hit", "to hit" and "a hit" need not be
             plain = before in _PRONOUNS or before in vocab.BEFORE_PARTICIPLES - {"it", "he", "she"}
             return None if plain or before.endswith("s") or self._tokens[k - 1].kind != "word" else "past"
         return None
+
+    def _has_person_before(self, k: int, start: int) -> bool:
+        return k > start and (self._word(k - 1) in _PRONOUNS or self._has_singular_subject(k, start))
 
     def _perfect(self, k: int) -> _Cue:
         """The tense of "have" at token `k`: "have met" is past, "have to", "have a meeting" and "have got" are not."""

@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.schema import Window
 from remanence.text.lexicon.word_lists import is_common_word
+from remanence.text.temporal import time_vocabulary as vocab
 from remanence.text.temporal.calendar_spans import ONE_DAY, Span, iso_span, parse_with_dateparser, start_of_date, to_utc
 from remanence.text.temporal.date_order import is_day_first
 from remanence.text.temporal.tense import NEAREST, PAST, Direction, TenseReader
@@ -19,10 +20,13 @@ from remanence.text.temporal.time_lexer import TimeToken, lex, may_have_time
 from remanence.text.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.text.temporal.time_translation import translate_in_any_language
 from remanence.text.temporal.translation_patterns import clock_after, looks_english
-from remanence.text.text import truncate
+from remanence.text.text import SENTENCE_END, truncate
 
 _MAX_TEXT = 100_000
 """Characters of a text that are read: a book names so many times that none says when the memory is from."""
+MAX_DATED = 2_000
+"""Characters of a text whose first time is when it happens. A longer one is a document, which did not happen at one
+time."""
 _MAX_DATE = 200
 """Characters of the longest date; a longer text was passed by mistake."""
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
@@ -33,6 +37,9 @@ _UNKNOWN_MONTH = re.compile(
     r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)"
 )
 _QUOTED_TITLE = re.compile(r"""(?<!\w)(?:["“][A-Z0-9][^"”.!?]{1,40}["”]|['‘][A-Z0-9][^'’.!?]{1,40}['’](?!\w))""")
+_NOW_AFTER = re.compile(r",? now\b", re.IGNORECASE)
+_WORDS_AFTER_NOW = 3
+"""Words before a new date among which "now" is looked for: "now it's on 10 March"."""
 _ACCEPTED = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
 
 # Words for times that are names, or parts of names: "12 May Street", "Straße des 17. Juni", "mia figlia Domenica".
@@ -150,7 +157,7 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
     if max(begins, default=-1) >= 0:
         phrases = _with_named_years(phrases, begins, tokens, parser)
     if is_statement and len(phrases) > 1:
-        phrases = _without_wider(phrases, text)
+        phrases = _without_wider(_without_old_dates(phrases, text), text)
     return phrases or _find_unknown_months(text, now)
 
 
@@ -176,6 +183,26 @@ def _with_named_years(
             phrase = replace(phrase, window=window)
         dated.append(phrase)
     return dated
+
+
+def _without_old_dates(phrases: list[TimePhrase], text: str) -> list[TimePhrase]:
+    """The phrases without the days that something was moved from: "the call on 3 March has been moved to 10 March",
+    "it was 3 March, now it's 10 March"."""
+    kept = phrases[:1]
+    for old, new in pairwise(phrases):
+        between = text[old.end : new.start]
+        words = between.lower().replace(",", " ").split()
+        is_moved = words[-1:] == ["to"] and not vocab.MOVING_VERBS.isdisjoint(words)
+        is_now = "now" in words[-_WORDS_AFTER_NOW:] or _NOW_AFTER.match(text, new.end) is not None
+        is_change = (is_moved or is_now) and _is_day(old.window) and _is_day(new.window)
+        if is_change and not SENTENCE_END.search(between):
+            kept.pop()
+        kept.append(new)
+    return kept
+
+
+def _is_day(window: Window) -> bool:
+    return window.start is not None and window.end is not None and window.end - window.start <= ONE_DAY
 
 
 def _without_wider(phrases: list[TimePhrase], text: str) -> list[TimePhrase]:

@@ -247,8 +247,9 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
     def lasting_until(self, span: Span) -> Window:
         """As in "I'm away until Sunday", from today on, "I lived there until 2019", "we slept until noon"."""
         if span.granularity == "clock":
-            return Window(midnight(span.start), span.end)
-        return Window(self.today if self.direction.is_future and span.end > self.now else None, span.end)
+            return Window(midnight(span.start - _MICROSECOND), span.start)
+        is_ahead = span.end > self.now and self.direction.is_future is not False
+        return Window(self.today if is_ahead else None, span.end)
 
     def beyond(self, i: int) -> tuple[Window, int] | None:
         """As in "more than two weeks ago", "over a year ago", "less than a month ago"."""
@@ -367,8 +368,9 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         zone, end = self.time_zone(j + 3)
         return (clock if end == j + 3 else replace(clock, zone=zone)), self.word(j + 2), end
 
-    def with_day(self, clock: ClockTime, j: int) -> tuple[Span, int]:
-        """A clock time on the day that follows it ("3pm on 5 May", "8am this morning"), else today."""
+    def with_day(self, clock: ClockTime, j: int) -> SpanMatch:
+        """A clock time on the day that follows it ("3pm on 5 May", "8am this morning"), else today. In a statement it
+        is a time of today only with a verb in the past: "we met at 3pm", but "no calls before noon" is every day."""
         clock, hint, j = self.with_day_part(clock, j)
         k = self.skip(j, ",", "on", "-")
         match = self.relative_time(self.skip(k, "the")) if self.word(k) != "in" else None
@@ -380,4 +382,6 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
                 if self.word(end) in vocab.DAY_PARTS:
                     hint, end = self.word(end), end + 1
                 return clock.on_day(span.start, hint), end
+        if self.is_statement and not (self.direction.is_certain and self.direction.is_future is False):
+            return None
         return clock.on_day(self.today, hint), j
