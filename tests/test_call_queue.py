@@ -56,10 +56,18 @@ def test_as_many_run_at_once_as_there_are_threads() -> None:
 
 
 def test_a_call_whose_time_is_over_leaves_the_queue() -> None:
-    queue, begun = CallQueue(1), list[bool]()
+    queue, begun, left = CallQueue(1), list[bool](), threading.Event()
     release = blocked(queue)
+
+    def wait_in_queue() -> None:
+        try:
+            queue.call(begun.append)
+        finally:
+            left.set()
+
     with pytest.raises(TimedOut):
-        TimeLimit(0.05).call(queue.call, begun.append)
+        TimeLimit(0.05).call(wait_in_queue)
+    assert left.wait(10)
     release()
     late = time.monotonic() + 10
     while not queue.call(lambda is_alone: is_alone) and time.monotonic() < late:

@@ -129,13 +129,13 @@ def test_a_turn_of_which_one_fact_still_holds_stays_current() -> None:
 @pytest.mark.parametrize(
     ("later", "homes"),
     [
-        ({"text": "Oslo is off.", "quotation": "Oslo is off", "ends": [0]}, ["Rome", "Rome", "Rome"]),
+        ({"text": "Oslo is off.", "quotation": "Oslo is off", "ends": [1]}, ["Rome", "Rome", "Rome"]),
         (
-            plan("The user moves to Oslo.", "moving to Oslo in September", "2026-09", replaces=[0]),
+            plan("The user moves to Oslo.", "moving to Oslo in September", "2026-09", replaces=[1]),
             ["Rome", "Rome", "Oslo"],
         ),
         (
-            {"text": "The user lives in Oslo.", "quotation": "I live in Oslo", "when": "2026-05-02", "replaces": [0]},
+            {"text": "The user lives in Oslo.", "quotation": "I live in Oslo", "when": "2026-05-02", "replaces": [1]},
             ["Oslo", "Oslo", "Oslo"],
         ),
     ],
@@ -148,17 +148,16 @@ def test_what_a_plan_was_to_replace(later: dict[str, Any], homes: list[str]) -> 
     said = {"2026-01-05": ("I live in Rome.", rome), "2026-02-01": ("I'm moving to Oslo in June!", oslo)}
     said["2026-05-02"] = ("News: " + later["quotation"], later)
     script = ScriptedModel(*(facts_reply(fact) for _, fact in said.values()))
-    shown: list[str] = []
+    shown: list[list[str]] = []
 
     def model(prompt: str) -> str:
-        known = prompt.rsplit("<known>\n", 1)[1].split("</known>")[0].splitlines()
-        shown.append(known[0] if known else "")
+        shown.append(prompt.rsplit("<known>\n", 1)[1].split("</known>")[0].splitlines())
         return script(prompt)
 
     with remanence.open(None, extractor=LLMExtractor(model), clock=FakeClock("2026-01-05"), worker=False) as space:
         for day, (text, _) in said.items():
             space.remember([{"role": "user", "content": text, "conversation": day}], now=day)
-        assert ["Rome" in shown[1], "Oslo" in shown[2]] == [True, True]
+        assert ["Rome" in shown[1][0], "Oslo" in shown[2][1]] == [True, True]
 
         for day, home in zip(("2026-05-10", "2026-07-05", "2026-10-05"), homes, strict=True):
             over = [memory.text for memory in space.as_of(day).memories("superseded")]

@@ -148,14 +148,14 @@ def test_memory_that_is_down_costs_no_answer(
 
     memory = RemanenceMiddleware(space, reinforce=True)
     agent = create_agent(Closing(lines=["In Porto."]), middleware=[memory])
-    for expected in ({("reinforce",), ("recall",), ("remember",)}, {("recall",), ("remember",)}):
+    for expected in ({"reinforce", "recall", "remember"}, {"recall", "remember"}):
         caplog.clear()
         with caplog.at_level(logging.WARNING, "langchain_remanence"):
             answer = run(way, agent, "Where does Ana live?")
 
         assert answer["messages"][-1].text == "In Porto."
         said = [record for record in caplog.records if record.name.startswith("langchain_remanence")]
-        assert {record.args for record in said} == expected
+        assert {record.args[0] for record in said} == expected
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -30,6 +30,7 @@ from remanence.index.engine.inputs import MAX_TEXT_LENGTH
 from remanence.testing import FakeClock, ScriptedModel
 from remanence.testing.fakes import facts_reply
 from remanence.text.framing import OPEN_TAG
+from remanence.text.text import MAX_PASSAGE
 
 
 def words(messages: list[ChatMessage]) -> str:
@@ -98,15 +99,18 @@ def test_a_question_is_asked_once_until_something_is_written(space: remanence.Sp
     assert len(embedder.asked) == 2
 
 
-def test_a_question_with_a_document_in_it_is_asked_with_its_beginning(
+def test_a_question_with_a_document_in_it_is_asked_with_its_beginning_and_its_end(
     space: remanence.Space, embedder: Counting
 ) -> None:
     """Embedding a whole book for each turn would take as long as reading it."""
     memory = RemanenceMemory(space)
-    memory.put(user("What did I say about this? " + "Once upon a time. " * 2_000))
+    memory.put(user("What did I say about this? " + "Once upon a time. " * 2_000 + "Where did I read it?"))
     memory.get()
 
-    assert [len(question) for question in embedder.asked] == [10_000]
+    [question] = embedder.asked
+    assert len(question) <= MAX_PASSAGE
+    assert question.startswith("What did I say about this?")
+    assert question.endswith("Where did I read it?")
 
 
 def test_what_the_prompt_shows_is_not_recalled_beside_it(space: remanence.Space) -> None:

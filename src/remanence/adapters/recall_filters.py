@@ -50,7 +50,7 @@ def check_filters(given: Mapping[str, Any], *others: str) -> None:
         >>> check_filters({"during": "May 2026", "k": 3}, "k")
         >>> check_filters({"kind": "episode"})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        remanence.errors.InvalidInput: there is no filter 'kind'. Give one of conversation, during, history, ...
+        remanence.errors.InvalidInput: there is no filter 'kind'. Give one of conversation, deadline, during, ...
     """
     known: Iterable[str] = {*RECALL_FILTERS, *others}
     if unknown := sorted(given.keys() - known):
