@@ -638,7 +638,7 @@ class TestTyped:
             ("--memory", str(new), "--space", "work/x", "import", str(file)),
         ):
             assert typed(*words) == (0, f"{file}: 2 entries of 2 spaces")
-        assert typed("spaces", str(new)) == (0, "work/x\nwork/x/bob")
+        assert typed("spaces", str(new)) == (0, "default/work/x\ndefault/work/x/bob")
         code, said = typed("--memory", str(tmp_path / "other"), "import", str(tmp_path / "nothing"))
         assert (code, "cannot be read" in said, (tmp_path / "other").exists()) == (1, True, False)
 

@@ -189,10 +189,10 @@ async def test_time_is_asked_in_two_ways(space: remanence.Space, clock: FakeCloc
     ("tool", "arguments", "example"),
     [
         ("recall", {}, {"query": "Where does Alice live?"}),
-        ("recall", {"query": "Ana", "max_tokens": "ten"}, {"query": "Ana", "max_tokens": 1_000}),
+        ("recall", {"query": "Ana", "max_tokens": "ten"}, {"query": "Ana", "max_tokens": 1_300}),
         ("recall", {"query": "Ana", "reader": "big"}, {"query": "Ana", "reader": "small"}),
         ("remember", {"text": "x", "importance": 3}, {"text": "x", "importance": 1}),
-        ("recall", {"query": "Ana", "max_tokens": 7}, {"query": "Ana", "max_tokens": 1_000}),
+        ("recall", {"query": "Ana", "max_tokens": 7}, {"query": "Ana", "max_tokens": 1_300}),
         ("recall", {"query": "Ana", "tags": 7}, {"query": "Ana", "tags": ["<With all of these tags>"]}),
         ("recall", {"query": "x" * 2_000, "deadline": "soon"}, {"query": "Where does Alice live?", "deadline": 1}),
         ("store_many", {}, {"texts": ["<Sentences, as for `remember`>"]}),
