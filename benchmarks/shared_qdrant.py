@@ -112,7 +112,7 @@ def measure_size(count: int, settings: Qdrant) -> None:
         out: dict[str, Any] = {"writing, points a second": count / (time.perf_counter() - started)}
         out["until optimized, s"] = seconds_until_green(node.url)
         out["server's memory, MB"] = memory_mb(node.pid)
-        out["disk, MB"] = sum(file.stat().st_blocks * 512 for file in node.folder.rglob("*") if file.is_file()) / 1e6
+        out["disk, MB"] = disk_mb(node.folder)
         masks = {
             "all": np.ones(count, bool),
             "every sixth": rows % 6 == 0,
@@ -503,6 +503,16 @@ def memory_mb(pid: int) -> float:
     """Of a process, without files that it only maps."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return int(status["RssAnon"].split()[0]) / 1e3
+
+
+def disk_mb(folder: Path) -> float:
+    """What the files of a server take, which may delete some meanwhile."""
+    blocks = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                blocks += Path(parent, name).stat().st_blocks
+    return blocks * 512 / 1e6
 
 
 def cpu_seconds(pid: int) -> float:

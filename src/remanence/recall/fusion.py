@@ -280,16 +280,16 @@ def adjust_scores(
     index: Index, fused: FusedRanking, now: datetime, telling: NDArray[np.bool_] | None = None
 ) -> FusedRanking:
     """Recency and importance add a few hundredths: enough to order near ties. Turns dated after `now` and less trusted
-    memories are ranked lower. With a mask of the rows that do more than ask, the others come after what tells and has
-    at least a share of the best score of these: the same question, stored two hundred times, hides no answer."""
+    memories are ranked lower. With a mask of the rows that do more than ask, what the user only asked comes after what
+    tells and has at least a share of the best score of that: a question that is stored often hides no answer."""
     scores = fused.scores * adjustments(index, fused.rows, now)
     if telling is not None:
-        tells = telling[fused.rows]
-        most = ASKING_SHARE * scores[tells].max(initial=0.0)
+        asks = ~telling[fused.rows] & index.fields.speaker_mask((SELF, ASSISTANT))[fused.rows]
+        most = ASKING_SHARE * scores[~asks].max(initial=0.0)
         # Scaled, not cut off, so that the nearest question stays the first of them.
-        asked = scores[~tells].max(initial=0.0)
-        if tells.any() and asked > most:
-            scores[~tells] *= most / asked
+        asked = scores[asks].max(initial=0.0)
+        if asked > most > 0:
+            scores[asks] *= most / asked
     return fused.with_scores(scores)
 
 

@@ -44,7 +44,7 @@ class Vectors(PointTable):
     """
 
     name = "vectors"
-    weight = 0.4
+    weight = 0.53
     stage = Stage.SCORE
     needs_embedding = True
     saves_stable_arrays = True
