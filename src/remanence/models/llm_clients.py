@@ -69,8 +69,8 @@ def _named_model(name: str) -> object:
         init_chat_model = import_module("langchain.chat_models").init_chat_model
     except ImportError as error:
         raise MissingExtra(
-            f'the model {name!r} is made by LangChain. Run: pip install "remanence[agent]", and the package of its '
-            "provider."
+            f'the model {name!r} is made by LangChain. Run: pip install "remanence-memory[agent]", and the package of '
+            "its provider."
         ) from error
     try:
         return cast("object", init_chat_model(name))
