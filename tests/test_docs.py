@@ -146,12 +146,12 @@ def test_the_limits_are_the_real_ones() -> None:
 
 def test_every_model_and_folder_is_named() -> None:
     """What is in the code is on the map."""
-    models, readme = (DOCS / "models.md").read_text("utf-8"), (ROOT / "README.md").read_text("utf-8")
+    models, tree = (DOCS / "models.md").read_text("utf-8"), (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     for model in MODELS:
         assert f"`{model}`" in models
     for folder in (ROOT / "src" / "remanence").iterdir():
         if folder.is_dir() and folder.name != "__pycache__":
-            assert f"\n  {folder.name}/ " in readme
+            assert f"\n  {folder.name}/ " in tree
 
 
 def test_the_lock_file_pins_every_package() -> None:

@@ -63,3 +63,10 @@ def told_text(version: Remembered | Memory) -> str:
 def tells(version: Remembered) -> bool:
     """Whether a version is more than a chat turn that only asks, requests, greets or thanks."""
     return bool(version.passages) or bool(told_text(version))
+
+
+def only_asks(version: Remembered) -> bool:
+    """Whether a version is certainly a question: a chat turn of a user or an assistant that tells nothing and has a
+    question mark."""
+    turn = version.turn
+    return turn is not None and turn.speaker in (SELF, ASSISTANT) and "?" in version.text and not tells(version)

@@ -50,7 +50,7 @@ T = TypeVar("T")
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "24"
+FORMAT = "25"
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """New entries after which the index file is written again, or a twentieth of those in the file if that is more. A
 process that is killed leaves no more than that to be applied again."""

@@ -280,16 +280,20 @@ def adjust_scores(
     index: Index, fused: FusedRanking, now: datetime, telling: NDArray[np.bool_] | None = None
 ) -> FusedRanking:
     """Recency and importance add a few hundredths: enough to order near ties. Turns dated after `now` and less trusted
-    memories are ranked lower. With a mask of the rows that do more than ask, what the user only asked comes after what
-    tells and has at least a share of the best score of that: a question that is stored often hides no answer."""
+    memories are ranked lower. With a mask of the rows that do more than ask, questions come after what tells and has at
+    least a share of the best score of that, so a question that is stored often hides no answer; of what is no question
+    and tells nothing that is known, the nearest keeps its place."""
     scores = fused.scores * adjustments(index, fused.rows, now)
     if telling is not None:
-        asks = ~telling[fused.rows] & index.fields.speaker_mask((SELF, ASSISTANT))[fused.rows]
-        most = ASKING_SHARE * scores[~asks].max(initial=0.0)
+        behind = ~telling[fused.rows] & index.fields.speaker_mask((SELF, ASSISTANT))[fused.rows]
+        most = ASKING_SHARE * scores[~behind].max(initial=0.0)
+        unsure = np.flatnonzero(behind & ~index.fields.asking_mask[fused.rows])
+        if len(unsure):
+            behind[unsure[np.argmax(scores[unsure])]] = False
         # Scaled, not cut off, so that the nearest question stays the first of them.
-        asked = scores[asks].max(initial=0.0)
+        asked = scores[behind].max(initial=0.0)
         if asked > most > 0:
-            scores[asks] *= most / asked
+            scores[behind] *= most / asked
     return fused.with_scores(scores)
 
 

@@ -48,7 +48,7 @@ def likely_block(text: str, question: str) -> tuple[int, str]:
     all of it."""
     if len(text) <= 2 * _BLOCK:
         return 0, text
-    asked = {f" {word[:6]}" for word in tokens(question)}
+    asked = {f" {word[:6]}" for word in tokens(question[:_BLOCK])}
     counts = [sum(word in words for word in asked) for words in _words_of_blocks(text)]
     start = _BLOCK * counts.index(max(counts))
     return start, text[start : start + _BLOCK]

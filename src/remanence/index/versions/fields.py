@@ -18,7 +18,7 @@ from remanence.index.arrays.codecs import COLUMN, DICT_CODEC, GROWING, INTERNED,
 from remanence.index.arrays.columns import Column, Interner
 from remanence.index.batch import Batch
 from remanence.index.numbers import Row
-from remanence.index.passages import tells
+from remanence.index.passages import only_asks, tells
 from remanence.index.versions.catalog import Catalog
 from remanence.schema import DOCUMENT_FIELD, Turn
 from remanence.text.text import truncate
@@ -43,7 +43,8 @@ class RowFields(SavedPart):
 
     _saved: ClassVar = {
         **dict.fromkeys(("_source_names", "_speaker_names", "_field_names", "_values"), INTERNED),
-        **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_telling", "_metadata"), GROWING),
+        **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_telling"), GROWING),
+        **dict.fromkeys(("_asking", "_metadata"), GROWING),
         "_more_sources": DICT_CODEC,
         "_conversations": INTERNED,
         "_next_turns": COLUMN,
@@ -54,7 +55,7 @@ class RowFields(SavedPart):
         self._source_names: Interner[str] = Interner()  # also of conversations, which are the source of their turns
         self._speaker_names: Interner[str] = Interner()
         self._source, self._speaker, self._conversation = Column(np.int32), Column(np.int32), Column(np.int32)
-        self._document, self._telling = Column(np.bool_), Column(np.bool_)
+        self._document, self._telling, self._asking = Column(np.bool_), Column(np.bool_), Column(np.bool_)
         self._more_sources: dict[int, list[int]] = {}  # by row: where else the same text came from
         self._conversations: Interner[str] = Interner()
         self._next_turns = Column(np.int64)  # of each conversation
@@ -88,6 +89,7 @@ class RowFields(SavedPart):
         self._conversation.extend(conversation)
         self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
         self._telling.extend([version is None or tells(version) for version in versions])
+        self._asking.extend([version is not None and only_asks(version) for version in versions])
         for row, version in batch.numbered():
             # A text without a key that is added again with another source is still the same text: it has both.
             earlier = self._catalog.previous_row(row)
@@ -110,6 +112,11 @@ class RowFields(SavedPart):
     def informative_mask(self) -> NDArray[np.bool_]:
         """The rows that tell something: all but chat turns that probably only ask, greet, thank or agree."""
         return self._telling.values
+
+    @property
+    def asking_mask(self) -> NDArray[np.bool_]:
+        """The rows of chat turns that tell nothing and ask with a question mark."""
+        return self._asking.values
 
     def earlier_version_of_same_origin(self, row: Row) -> Row | None:
         """The row of the previous version of a memory, if it has the same source, speaker and conversation."""
