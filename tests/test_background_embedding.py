@@ -152,3 +152,16 @@ def test_a_fast_embedder_is_not_put_off() -> None:
     with remanence.open(None, embedder="fast", reader=None) as space:
         space.add_many(TEXTS, wait=False)
         assert unembedded(space) == 0
+
+
+def test_vectors_that_another_process_stored_are_no_difference(home: Path) -> None:
+    """`check` compares with a fresh build, which has them; so has the index then."""
+    embedder = GatedEmbedder()
+    embedder.gate.set()
+    embedder.down = True
+    with remanence.open(home, embedder=embedder, reader=None) as space:
+        space.add("Bob Meyer works for Delta Systems.")
+        with remanence.open(home, embedder=HashingEmbedder(), reader=None) as other:
+            wait_until(lambda: unembedded(other) == 0)
+            assert other.admin.check() == {}
+        assert space.admin.check() == {}

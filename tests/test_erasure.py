@@ -704,3 +704,25 @@ def test_an_erased_text_that_was_put_back_is_reported_and_not_shown(
         space.admin.export(tmp_path / "export.jsonl")
         assert space.admin.check() == {}
     assert SECRET not in (tmp_path / "export.jsonl").read_text()
+
+
+def test_a_vector_that_was_asked_for_goes_with_an_erasure(home: Path) -> None:
+    """It is kept until its text is stored. Whichever text is erased, and by whichever process, none is kept on."""
+
+    class SlowEmbedder(HashingEmbedder):
+        is_fast = False
+
+    def ask() -> int:
+        space._embed([SECRET])
+        return len(space._engine.unstored_vectors)
+
+    with remanence.open(home, embedder=SlowEmbedder(16)) as space, open_folder(home) as other:
+        memories = space.add_many(["A note.", "Another note.", "A third note."])
+        assert ask() == 1
+        space.erase(memories[0])
+        assert (len(space._engine.unstored_vectors), ask()) == (0, 1)
+        other.erase(memories[1])
+        assert eventually(lambda: not len(space._engine.unstored_vectors))
+        assert ask() == 1
+        space.erase_space()
+        assert len(space._engine.unstored_vectors) == 0

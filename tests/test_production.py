@@ -32,8 +32,6 @@ def test_each_worker_opens_the_space(command: str, tmp_path: Path) -> None:
     """After it was started, so that no worker has a space that another process opened."""
     program, *arguments = shlex.split(command)
     script = Path(sys.executable).with_name(program)
-    if not script.exists():
-        pytest.skip(f"{program} is not installed")
     (tmp_path / "memory_app.py").write_text(PROGRAM, "utf-8")
     with remanence.open(tmp_path / "memory") as space:
         space.add("Ana lives in Porto.")

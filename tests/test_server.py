@@ -166,6 +166,8 @@ def test_an_erased_text_is_in_no_stored_answer_and_is_not_sent_again(location: s
         ("GET", "/v1/spaces/a~1%20/count", None, 422, "InvalidInput"),
         ("GET", "/v1/nothing", None, 404, None),
         ("PUT", f"{BASE}/recall", None, 405, None),
+        ("GET", "/v1/spaces/none/stats", None, 404, "NotFound"),
+        ("GET", f"{BASE}~1users~1bob/stats", None, 404, "NotFound"),
     ],
 )
 def test_problems(client: TestClient, method: str, path: str, body: Any, status: int, error: str | None) -> None:
@@ -175,6 +177,26 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
     assert (answer.status_code, answer.json().get("error")) == (status, error)
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"]
+
+
+def test_other_methods_are_those_of_the_route(client: TestClient) -> None:
+    """Not also those of a route in which the end of the path may be any id."""
+    refused = client.options(f"{BASE}/entities/merge")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+    assert client.put(f"{BASE}/entities/e1").headers["allow"] == "GET"
+
+
+def test_only_an_admin_is_told_where_a_space_is_stored(home: Path) -> None:
+    """By `stats` of the space of the server, of one that a token names, and of one with something below it."""
+    tokens = TokenStore(None)
+    with remanence.open(home, embedder=HashingEmbedder()) as space, client_of(space, tokens) as client:
+        space.child("users", "ana").add("Ana lives in Porto.")
+        for access in ("read", "propose", "write", "admin"):
+            secret, _ = tokens.create("a", spaces=["default", "team"], access=access)
+            for name in ("default", "team", "default~1users", "default~1users~1ana"):
+                answer = client.get(f"/v1/spaces/{name}/stats", headers={"authorization": f"Bearer {secret}"})
+                assert answer.status_code == 200
+                assert (str(home) in answer.text) == (access == "admin")
 
 
 def test_a_problem_names_methods_to_python_only(client: TestClient, space: Space) -> None:

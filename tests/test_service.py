@@ -49,8 +49,8 @@ from remanence.service.endpoints.files import FileReport, FileRequest
 from remanence.service.error_wording import with_commands, without_calls
 from remanence.service.hosting.spaces import Spaces, from_segment, to_segment
 from remanence.service.noun_forms import adapter_of, to_json
-from remanence.service.operations import OPERATION_OF, OPERATIONS
-from remanence.service.requests import ReadRequest
+from remanence.service.operations import OPERATION_OF, OPERATIONS, Operation
+from remanence.service.requests import ReadRequest, Request
 from remanence.space.facets.admin_facet import Admin
 from remanence.space.facets.audit_facet import Audit
 from remanence.space.facets.entity_facet import Entities
@@ -183,6 +183,11 @@ def test_an_answer_can_be_turned_back(space: Space, clock: FakeClock) -> None:
     assert [adapter_of(HistoryEvent).validate_json(text) for text in texts] == list(events)
 
 
+def as_json(operation: Operation, space: Space, request: Request) -> Any:
+    """The answer as the server gives it."""
+    return json.loads(operation.adapter.dump_json(operation.run(space, request)))
+
+
 def test_every_answer_is_written_as_its_schema_says(space: Space, clock: FakeClock) -> None:
     """What differs from the fields of a noun is in the description of the answer, too, and nothing else is written."""
     space.add_turns([{"speaker": "Ana", "content": "I live in Porto.", "time": "2026-05-01", "conversation": "c"}])
@@ -194,7 +199,7 @@ def test_every_answer_is_written_as_its_schema_says(space: Space, clock: FakeClo
     disagreeing = 0
     for query in ("Where does Ana live?", "When is the launch?"):
         request = memory_operations.recall.request(query=query, history=True, explain=True)
-        written = json.loads(memory_operations.recall.json(space, request))
+        written = as_json(memory_operations.recall, space, request)
         report = memory_operations.recall(space, query=query, history=True, explain=True)
         assert written["explanation"] == space.recall(query, history=True).explain()
         assert written["hits"] == [to_json(hit) for hit in report.recall]
@@ -209,7 +214,7 @@ def test_every_answer_is_written_as_its_schema_says(space: Space, clock: FakeClo
         (entity_operations.list_entities, {}),
         (admin_operations.stats, {}),
     ):
-        made = json.loads(operation.json(space, operation.request.model_validate(arguments)))
+        made = as_json(operation, space, operation.request.model_validate(arguments))
         _check_properties(made, operation.adapter.json_schema(mode="serialization"))
 
 

@@ -12,6 +12,7 @@ import sqlite3
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timezone
 from itertools import count
@@ -28,7 +29,7 @@ import remanence
 from examples import examples
 from remanence import InvalidInput, Space
 from remanence.cli import main
-from remanence.errors import LedgerError, LedgerTooNew, LedgerUnavailable
+from remanence.errors import LedgerError, LedgerTooNew
 from remanence.events import Emptied, Event, Remembered, Served
 from remanence.ledger.codec import event_kind, remap_positions
 from remanence.schema import Window
@@ -580,10 +581,24 @@ class TestMeanwhile:
         assert "Secret 3." not in (tmp_path / "a.jsonl").read_text()
         assert new.verify().entries == 121
 
-        left = iter(kept[4:])
-        with pytest.raises(LedgerUnavailable, match="erased each of the 5 times"):
-            space.admin.export(tmp_path / "b.jsonl", progress=lambda *_: space.erase(next(left).id))
-        assert not (tmp_path / "b.jsonl").exists()
+    def test_under_steady_erasing_an_export_ends(self, space: Space, fresh: Opener, tmp_path: Path) -> None:
+        """Whoever erases waits for it at last, and what was erased before is not in the file."""
+        left = iter(space.add_many([{"text": f"Secret {number}."} for number in range(120)]))
+        erased = list[Future[Any]]()
+
+        def erase_one(*_: object) -> None:
+            erased.append(eraser.submit(space.erase, next(left).id))
+            wait(erased[-1:], timeout=1)
+
+        with ThreadPoolExecutor(1) as eraser:
+            space.admin.export(tmp_path / "a.jsonl", progress=erase_one)
+            done = [each.done() for each in erased]
+        assert all(each.exception() is None for each in erased)
+        written = (tmp_path / "a.jsonl").read_text()
+        assert ["Secret 0." in written, "Secret 1." in written, "Secret 119." in written] == [False, False, True]
+        new = fresh()
+        remanence.restore(tmp_path / "a.jsonl", into=new)
+        assert (done, new.count(), space.count()) == ([True, True, False], 118, 117)
 
     def test_a_long_ledger_takes_no_more_room_than_a_short_one(self, fresh: Opener, tmp_path: Path) -> None:
         """Lines are read and written a few at a time."""

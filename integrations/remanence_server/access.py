@@ -36,13 +36,17 @@ class Caller:
         """Whether the caller may use this space at all."""
         return self.token is None or self.token.covers(space)
 
+    def allows(self, access: Access) -> bool:
+        """Whether the access level of the caller is at least this."""
+        return self.token is None or self.token.allows(access)
+
     def require(self, space: str, access: Access) -> None:
         """Refuse the request unless the caller may do this in this space."""
         if self.token is None:
             return
         if not self.token.covers(space):
             raise _denied(f"this token is not bound to space {space!r}. Ask for one that is.")
-        if not self.token.allows(access):
+        if not self.allows(access):
             raise _denied(f"this token allows {self.token.access!r}, and this needs {access!r}. Ask for another.")
 
 

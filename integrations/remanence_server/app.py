@@ -20,7 +20,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import Match, Route
 
 from remanence import RemanenceError, Space, __version__
 from remanence.service.hosting.server_database import location_of
@@ -183,9 +183,12 @@ def _handle_errors(app: FastAPI) -> None:
 
 
 def _methods(request: Request) -> list[str]:
-    """The methods with which the path of a request has a route."""
+    """The methods with which the path of a request has a route: the first one that fits, not one below it in which a
+    part of the path may be anything."""
     routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
-    return sorted({method for route in routes for method in getattr(route, "methods", None) or () if method != "HEAD"})
+    with_methods = [route for route in routes if isinstance(route, Route)]
+    same = [route for route in with_methods if route.path == with_methods[0].path]
+    return sorted({method for route in same for method in route.methods or () if method != "HEAD"})
 
 
 def _detail(request: Request, error: HTTPException, headers: Mapping[str, str]) -> str:

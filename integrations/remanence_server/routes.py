@@ -17,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from remanence import Space
+from remanence import NotFound, Space
 from remanence.service import requests
+from remanence.service.endpoints import admin_operations
+from remanence.service.endpoints.admin_operations import as_allowed
 from remanence.service.operation import Access
 from remanence.service.operations import OPERATIONS, Operation
 from remanence.service.requests import Name
@@ -124,7 +126,11 @@ def _endpoint(operation: Operation) -> Callable[..., Awaitable[Response]]:
         asked = _request(operation, arguments, path)
 
         def work() -> bytes:
-            return operation.json(state.spaces.get(name), asked, open_space)
+            opened = state.spaces.get(name)
+            if operation is admin_operations.stats:
+                _check_that_it_exists(state, caller, name)
+            answer = as_allowed(operation.run(opened, asked, open_space), admin=caller.allows("admin"))
+            return operation.adapter.dump_json(answer)
 
         def open_space(other: str) -> Space:
             caller.require(other, operation.access)
@@ -141,6 +147,17 @@ def _endpoint(operation: Operation) -> Callable[..., Awaitable[Response]]:
     endpoint.__doc__ = operation.description
     endpoint.__signature__ = _signature(operation, arguments, in_path)  # type: ignore[attr-defined]
     return endpoint
+
+
+def _check_that_it_exists(state: ServerState, caller: Caller, name: str) -> None:
+    """Refuse a space in which nothing is stored, unless it is that of the server or the token of the caller names it.
+
+    Raises:
+        NotFound: There is no such space.
+    """
+    given = (state.spaces.root.name, *(() if caller.token is None else caller.token.spaces))
+    if name not in given and not state.spaces.exists(name):
+        raise NotFound(f"there is no space {name!r}: nothing is stored there. GET /v1/spaces lists all.")
 
 
 def _arguments_model(operation: Operation, in_path: list[str]) -> type[requests.Request] | None:

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -335,6 +336,16 @@ async def test_resources_and_prompts_are_of_the_space(space: remanence.Space) ->
         assert names == {"answer_with_memory", "remember_conversation", "who_am_i"}
         asked = await client.get_prompt("answer_with_memory", {"question": "Where does Ana live?"})
         assert "Ana lives in Porto." in asked.messages[0].content.text
+
+
+async def test_only_an_admin_is_told_where_a_space_is_stored(tmp_path: Path) -> None:
+    """Neither by the resource nor by the tool with the numbers of a space."""
+    with remanence.open(tmp_path, embedder=HashingEmbedder()) as space:
+        for read_only in (True, False):
+            async with connected(space, tools="stats", read_only=read_only) as mcp:
+                resource = (await mcp.client.read_resource("remanence://stats")).contents[0].text
+                answers = [json.loads(resource)["location"], (await mcp.call("stats"))["location"]]
+            assert answers == [None if read_only else str(tmp_path)] * 2
 
 
 async def test_a_server_for_readers_has_no_tool_that_writes(space: remanence.Space) -> None:

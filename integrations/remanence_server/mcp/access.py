@@ -94,9 +94,14 @@ def require_right(right: Right, what: str) -> None:
     Raises:
         InvalidInput: The caller has not.
     """
+    if not may(right):
+        raise InvalidInput(f"{what} needs a token with the access {right!r}, and this client has {_grant().right!r}.")
+
+
+def may(right: Right) -> bool:
+    """Whether the caller of the call that is running, if one is, has a right."""
     grant = _current.get()
-    if grant is not None and not grant.allows(right):
-        raise InvalidInput(f"{what} needs a token with the access {right!r}, and this client has {grant.right!r}.")
+    return grant is None or grant.allows(right)
 
 
 def _grant() -> Grant:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Annotated, Any
 
+from remanence.service.endpoints.admin_operations import as_allowed
 from remanence.service.operations import OPERATIONS, Operation
-from remanence_server.mcp.access import current_space, require_right, space_of_project
+from remanence_server.mcp.access import current_space, may, require_right, space_of_project
 from remanence_server.mcp.budget import MaxTokens, cut, fitting
 
 _MAX_TOKENS = 4_000
@@ -29,8 +30,8 @@ def operation_tool(operation: Operation) -> Callable[..., dict[str, Any]]:
         require_right(operation.access, operation.name)
         max_tokens = _MAX_TOKENS if limits_itself else arguments.pop("max_tokens", _MAX_TOKENS)
         request = operation.request.model_validate(arguments)
-        answer = operation.adapter.dump_python(operation.run(current_space(), request, space_of_project), mode="json")
-        return fit_answer(answer, max_tokens)
+        found = as_allowed(operation.run(current_space(), request, space_of_project), admin=may("admin"))
+        return fit_answer(operation.adapter.dump_python(found, mode="json"), max_tokens)
 
     kind = Parameter.KEYWORD_ONLY
     parameters = [

@@ -11,7 +11,7 @@ from mcp_types import Resource as MCPResource
 
 from remanence import NotFound, RemanenceError
 from remanence.adapters import FilledBlock, fill_block
-from remanence_server.mcp.access import current_space
+from remanence_server.mcp.access import current_space, may
 from remanence_server.mcp.budget import fitting, preview
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def add_resources(server: MCPServer[Any]) -> None:
 
     @resource("remanence://stats", "stats", "Numbers", "The space in numbers")
     def stats() -> Any:
-        return current_space().admin.stats().to_dict()
+        from remanence.service.endpoints.admin_operations import as_allowed
+
+        return as_allowed(current_space().admin.stats(), admin=may("admin")).to_dict()
 
     about_memory = "A memory by its id, with its status, relations, links and use"
 

@@ -102,10 +102,6 @@ class Operation(Generic[T]):
         views: list[View] = [each if as_of is None else each.as_of(as_of) for each in spaces]
         return self.function(views[0], **arguments | ({self.opens: views[1:]} if self.opens else {}))
 
-    def json(self, space: Space, request: Request, open_space: OpenSpace | None = None) -> bytes:
-        """The answer to a request as JSON."""
-        return self.adapter.dump_json(self.run(space, request, open_space))
-
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
         """Writes and reads the answer."""

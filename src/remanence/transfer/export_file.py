@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from remanence.errors import LedgerUnavailable
 from remanence.ledger.codec import WRONG_TYPES, encode, find_damage, to_portable
 from remanence.schema import micros
 from remanence.schema.version import __version__
@@ -33,7 +32,8 @@ if TYPE_CHECKING:
 
 EXPORT_VERSION = 1
 BATCH_SIZE = 1_000
-_MAX_TRIES = 5
+_FREE_TRIES = 2
+"""How often the file is written while others can erase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +56,39 @@ class TransferReport:
 def export(
     engine: Engine, root: str, spaces: Sequence[str], path: Path, *, progress: Progress | None = None
 ) -> TransferReport:
-    """Write these spaces, which are `root` or below it, to a file."""
+    """Write these spaces, which are `root` or below it, to a file. If a text is erased meanwhile, which may be in the
+    file already, the file is written again; at last while nobody else can write."""
+    report = None
+    for _ in range(_FREE_TRIES):
+        if report := _write(engine, root, spaces, path, progress):
+            return report
+    while report is None:  # a second time if a database ended the transaction
+        with engine.transaction():
+            report = _write(engine, root, spaces, path, progress)
+    return report
+
+
+def _write(
+    engine: Engine, root: str, spaces: Sequence[str], path: Path, progress: Progress | None
+) -> TransferReport | None:
+    """Write them once; None, and no file, if something was erased meanwhile."""
     ledger = engine.ledger
-    for _ in range(_MAX_TRIES):
-        head = ledger.head()  # entries that are added meanwhile are not exported
-        counts = {space: ledger.count(space, up_to=head) for space in spaces}
-        total, entry_count = sum(counts.values()), 0
-        with JsonLinesWriter(path) as file:
-            file.write(_dump(_header(engine, root, spaces, total)))
-            for space in spaces:
-                file.write(_dump({"space": space[len(root) + 1 :], "lines": counts[space]}))
-                for line in _entry_lines(engine, space, head):
-                    file.write(line)
-                    entry_count += 1
-                    if progress is not None and entry_count % BATCH_SIZE == 0:
-                        progress(entry_count, total)
-            # A text that was erased meanwhile may be in the file already: then the file is written again.
-            if not any(
-                entry.kind in ("erased", "emptied") for space in spaces for entry in ledger.read(space, after=head)
-            ):
-                return TransferReport(str(path), tuple(spaces), entry_count, file.finish())
-    raise LedgerUnavailable(
-        f"memories were erased each of the {_MAX_TRIES} times that {path} was written, so nothing was exported. "
-        "Export again when nothing is being erased."
-    )
+    head = ledger.head()  # entries that are added meanwhile are not exported
+    counts = {space: ledger.count(space, up_to=head) for space in spaces}
+    total, entry_count = sum(counts.values()), 0
+    with JsonLinesWriter(path) as file:
+        file.write(_dump(_header(engine, root, spaces, total)))
+        for space in spaces:
+            file.write(_dump({"space": space[len(root) + 1 :], "lines": counts[space]}))
+            for line in _entry_lines(engine, space, head):
+                file.write(line)
+                entry_count += 1
+                if progress is not None and entry_count % BATCH_SIZE == 0:
+                    progress(entry_count, total)
+        erased = ("erased", "emptied")
+        if any(entry.kind in erased for space in spaces for entry in ledger.read(space, after=head)):
+            return None
+        return TransferReport(str(path), tuple(spaces), entry_count, file.finish())
 
 
 def _header(engine: Engine, root: str, spaces: Sequence[str], total: int) -> dict[str, Any]:

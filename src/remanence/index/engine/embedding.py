@@ -43,6 +43,9 @@ class UnstoredVectors:
         self._lock = threading.Lock()
         self._vectors: dict[bytes, Vector] = {}
 
+    def __len__(self) -> int:
+        return len(self._vectors)
+
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keep these vectors, which are all of one length."""
         with self._lock:
@@ -60,6 +63,11 @@ class UnstoredVectors:
         """The same, which are then no longer here."""
         with self._lock:
             return {key: self._vectors.pop(key) for key in keys if key in self._vectors}
+
+    def clear(self) -> None:
+        """Something was erased, and its text may be one of these: nothing is kept."""
+        with self._lock:
+            self._vectors.clear()
 
 
 def embed(

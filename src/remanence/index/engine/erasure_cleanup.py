@@ -59,6 +59,9 @@ class ErasureCleaner:
     def notify(self) -> None:
         """Something was erased by this process."""
         self._last_erasure_seen_at = time.monotonic()
+        engine = self._engine()
+        if engine is not None:
+            engine.unstored_vectors.clear()
         self._start()
         self._thread.notify()
 
@@ -73,6 +76,7 @@ class ErasureCleaner:
             raise Closed("the engine is gone.")
         last = engine.ledger.last_erasure()
         if last > self._indexed_erasure:
+            engine.unstored_vectors.clear()
             for space, _ in engine.indexes.items():
                 with engine.open_index(space):  # which brings it up to date
                     pass

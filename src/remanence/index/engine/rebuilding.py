@@ -92,6 +92,9 @@ def check_index(engine: Engine, space: str) -> dict[str, str]:
         if index.needs_refresh:
             index.refresh()
         fresh = engine.build_index(space, lambda _: ExactStore(engine.embedder.dimension or 1), None)
+        for each in (index, fresh):  # some vectors may have been stored after it was built, as after a kill
+            if each.graph.lacks_vectors:
+                each.fill_missing_vectors()
         return index.broken | _differences(index, fresh)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
@@ -18,6 +18,9 @@ from remanence.space.facets.audit_facet import Audit, AuditView
 from remanence.space.space import Space
 from remanence.space.view import View
 from remanence.transfer.export_file import TransferReport
+from remanence.transfer.overview import Stats
+
+T = TypeVar("T")
 
 
 def count_unembedded(space: Space) -> int:
@@ -53,6 +56,13 @@ def changes(view: View, after: Annotated[int, Field(ge=0)] = 0, limit: PageSize 
 
 
 stats = method_operation("GET", "/stats", AdminView.stats)
+
+
+def as_allowed(answer: T, *, admin: bool) -> T:
+    """An answer as its caller may see it: only an admin is told where a space is stored."""
+    return answer if admin or not isinstance(answer, Stats) else replace(answer, location=None)
+
+
 browse = method_operation("POST", "/browse", AdminView.browse, limit=PageSize)
 filter_values = method_operation("GET", "/browse/values", AdminView.filter_values)
 recorded = method_operation("GET", "/recorded", AuditView.recorded)

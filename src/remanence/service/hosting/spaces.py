@@ -56,6 +56,10 @@ class Spaces:
         """The full names of all spaces that contain anything."""
         return [name for name in self.root._engine.ledger.spaces() if not name.endswith(_HIDDEN)]
 
+    def exists(self, name: str) -> bool:
+        """Whether the space with this full name, or one below it, contains anything."""
+        return bool(self.root._engine.ledger.spaces(name))
+
     @property
     def folder(self) -> Path | None:
         """The folder of the ledger; None for a database, or if everything is in memory."""

@@ -215,7 +215,8 @@ class Admin(AdminView):
         """Write every ledger entry of this space to a file of JSON lines, for `remanence.restore`.
 
         The file contains all that was ever learned, also forgotten and superseded memories, with both clocks. Of
-        an erased memory it contains only that it existed. The file appears when it is complete.
+        an erased memory it contains only that it existed. The file appears when it is complete. If something is erased
+        each time that it is written, it is at last written while all other writers of the ledger wait.
 
         Args:
             path: The file to write. A name that ends in .gz is compressed. A symbolic link is not followed.
