@@ -11,7 +11,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from remanence.errors import ExtractorError, InvalidInput
+from remanence.errors import Closed, ExtractorError, InvalidInput
 from remanence.ports import Extractor
 from remanence.text.temporal.date_order import given_date_order, use_date_order
 
@@ -47,11 +47,16 @@ class CallQueue:
 
         Raises:
             TimedOut: The caller's time was over before the call began (`TimeLimit`).
+            Closed: The program ends, and starts no calls any more.
         """
         with self._lock:
+            is_alone = not self._unfinished
+            has_place = self._unfinished < self._threads
+            try:
+                future = self._pool.submit(function, is_alone)
+            except RuntimeError as error:
+                raise Closed("the program ends, so no model is asked any more") from error
             self._unfinished += 1
-            has_place = self._unfinished <= self._threads
-            future = self._pool.submit(function, self._unfinished == 1)
         future.add_done_callback(self._finished)
         try:
             return future.result(None if has_place else seconds_left())

@@ -372,6 +372,8 @@ def _readings(
         kept.load()
         try:
             return kept.pairs.read(reader, told, progress, most)
+        except Closed:
+            raise
         except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
             kept.reader_failed = True
             name = type(error).__name__
