@@ -10,6 +10,7 @@ from typing_extensions import assert_type
 import remanence
 from remanence import Change, Entity, Memory, Profile, Recall, Relation, Space, Stats, View
 from remanence.recall.show import RelationList
+from remanence.schema import FoundFacts
 
 
 async def right_calls(space: Space, view: View) -> None:
@@ -18,7 +19,7 @@ async def right_calls(space: Space, view: View) -> None:
     assert_type(await space.aadd_many(["a"], progress=True), list[Memory])
     assert_type(await space.arecall("Where?", limit=3, during="May 2026"), Recall)
     assert_type(await view.arecall("Where?"), Recall)
-    assert_type(await space.aremember("I moved."), list[Memory])
+    assert_type(await space.aremember("I moved."), FoundFacts)
     assert_type(await space.aremember("I moved.", wait=False), remanence.Job)
     assert_type(await space.aget("m1"), Memory | None)
     assert_type(await space.aprofile(max_tokens=100), Profile)
