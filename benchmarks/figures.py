@@ -203,6 +203,25 @@ TABLES: dict[str, Table | Text] = {
         [Column(name, key, ("right first", "stale first")) for key, name in KINDS.items()],
         decimals=0,
     ),
+    "answers": Table(
+        "block",
+        "answers",
+        {
+            **{f"remanence@{tokens}": f"`for_prompt`, {tokens:,} tokens" for tokens in (300, 600, 1300, 2500)},
+            **{f"vectors@{tokens}": f"nearest vectors, {tokens:,} tokens" for tokens in (300, 600, 1300, 2500)},
+            "bm25@1300": "BM25, 1,300 tokens",
+            "nothing": "no block",
+        },
+        [
+            *(
+                Column(f"{group}: right / harmful", group, ("right", "harmful"))
+                for group in ("all", "chats and notes", "logs")
+            ),
+            Column("tokens of a block", "all", ("tokens",)),
+        ],
+        decimals=0,
+        by_column=True,
+    ),
     "external": Table(
         "",
         "external",
